@@ -14,6 +14,7 @@ from tandem.hw.config import HardwareConfig
 from tandem.hw.encoding import INSTRUCTION_BYTES
 from tandem.hw.timing import OUT_QUEUE_BEATS, READ_PRIORITY
 from tandem.hw.topology import MemoryId, Unit
+from tandem.hw.widening import widening_of
 
 INDEX_BITS = 32
 """Bits of an instruction's index in its program, which queues keep with it."""
@@ -32,6 +33,8 @@ class Kind(Enum):
     """Instructions, or data that was read: block RAM if it is deep."""
     TRANSFERS = "transfers"
     """What is known of bursts that are under way: a few words, always look-up tables."""
+    TABLE = "table"
+    """The table of codes, which is read without a clock: always look-up tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,7 @@ class Storage:
 @cache
 def storage_of(config: HardwareConfig) -> dict[str, Storage]:
     """All storage of a machine, by name; in bits and words."""
-    every = (*_memories(config), *_queues(config), *_transfers(config))
+    every = (*_memories(config), *_queues(config), *_transfers(config), *_tables(config))
     return {storage.name: storage for storage in every}
 
 
@@ -101,6 +104,18 @@ def _queues(config: HardwareConfig) -> list[Storage]:
 def queue_of(unit: Unit) -> str:
     """The name of a unit's queue of instructions."""
     return f"{unit.name.lower()}_queue"
+
+
+def _tables(config: HardwareConfig) -> list[Storage]:
+    """The copies of the table of codes, in the widener."""
+    if MemoryId.WGT_CODES not in config.memories:
+        return []
+    copies = widening_of(config).table_copies.items()
+    return [
+        Storage(f"table_of_{entries}", Kind.TABLE, 8, entries, number, bank=8)
+        for entries, number in copies
+        if number
+    ]
 
 
 def _transfers(config: HardwareConfig) -> list[Storage]:

@@ -15,10 +15,13 @@ from msgspec.structs import replace as replace_fields
 from tandem.hw.encoding import Opcode
 from tandem.hw.isa import Program
 from tandem.hw.isa.element_sizes import element_sizes
+from tandem.hw.topology import MemoryId
 from tandem.runtime.artifact.stream import Layer, StreamCode
 from tandem.sim.result import Result
 from tandem.sim.why.causes import Cause, layer_causes
 from tandem.sim.why.times import RunTimes
+
+_WEIGHTS = (MemoryId.WGT, MemoryId.WGT_CODES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,8 @@ class LayerProfile:
         Number of instructions.
     multipliers
         Number of multipliers of the array.
+    weights
+        Bytes of weights, in `loaded`: as int8 or as codes with their scales.
     """
 
     layer: Layer
@@ -46,6 +51,7 @@ class LayerProfile:
     stored: int
     instructions: int
     multipliers: int
+    weights: int = 0
 
     @property
     def utilization(self) -> float | None:
@@ -69,6 +75,7 @@ class LayerProfile:
             self.stored + later.stored,
             self.instructions + later.instructions,
             self.multipliers,
+            self.weights + later.weights,
         )
 
 
@@ -130,7 +137,7 @@ def profile_layers(
         return [int(size) for size in sums]
 
     loaded, stored = bytes_of(loads), bytes_of(stores)
-
+    weights = bytes_of(loads & np.isin(columns.memory_type, _WEIGHTS))
     instructions = np.bincount(layer_of[layer_of >= 0], minlength=count).tolist()
     causes = None
     if result.cycles is not None:
@@ -145,6 +152,7 @@ def profile_layers(
             stored[number],
             instructions[number],
             program.config.macs,
+            weights[number],
         )
         for number, layer in enumerate(stream.layers)
     )

@@ -15,27 +15,25 @@ from tandem.base.files import check_destination
 from tandem.hw.config_files import load_config
 from tandem.hw.memory_model import parse_memory
 from tandem.runtime.artifact import Artifact, write_artifact
-from tandem.runtime.inputs import PixelNormalisation, read_arrays
+from tandem.runtime.inputs import read_arrays
 from tandem.scripts.calibration import calibration_warning
 from tandem.scripts.completion import complete_model
 from tandem.scripts.console import errors_in_one_line, print_json
 from tandem.scripts.errors import CommandError
 from tandem.scripts.explain import print_reasons, print_round_trips, print_weights
 from tandem.scripts.model_options import (
+    MODEL_FLAGS,
     MODELS,
-    CalibrateOption,
     DeviceName,
     DeviceOption,
     FpuOption,
-    KeepFloatOption,
     LatencyHidingOption,
-    PixelsOption,
+    ModelFlags,
     ProcessorOption,
-    QuantiseOption,
     ThreadsOption,
-    model_options,
     refuse_accelerator_options,
 )
+from tandem.scripts.option_groups import with_groups
 from tandem.scripts.options import (
     DEFAULT_CONFIG,
     DEFAULT_MEMORY,
@@ -49,13 +47,7 @@ from tandem.scripts.options import (
 from tandem.scripts.outputs import ForceOption, check_outputs, config_input
 from tandem.scripts.progress import show_activity
 from tandem.scripts.records import RecordsOption, records_input, warn, with_records
-from tandem.scripts.shapes import ShapeOption
-from tandem.scripts.weight_options import (
-    MaxLossOption,
-    SmoothOption,
-    WeightGroupOption,
-    WeightsOption,
-)
+from tandem.scripts.weight_options import INT8_FLAGS, WeightFlags
 from tandem.workbench.devices import Accelerator, Cpu, TargetDevice
 from tandem.workbench.models import (
     Source,
@@ -67,6 +59,7 @@ from tandem.workbench.recorded_choices import TunedLayers
 from tandem.workbench.round_trips import round_trips
 
 
+@with_groups
 def command(
     context: typer.Context,
     model: Annotated[
@@ -93,15 +86,8 @@ def command(
             ".npz (by name), or .npy in the model's order; can be repeated.",
         ),
     ] = None,
-    shape: ShapeOption = None,
-    quantize: QuantiseOption = None,
-    calibrate: CalibrateOption = None,
-    keep_float: KeepFloatOption = None,
-    weights: WeightsOption = None,
-    weight_group: WeightGroupOption = None,
-    max_loss: MaxLossOption = None,
-    smooth: SmoothOption = False,
-    pixels: PixelsOption = PixelNormalisation.IMAGENET,
+    flags: ModelFlags = MODEL_FLAGS,
+    formats: WeightFlags = INT8_FLAGS,
     config: ConfigOption = DEFAULT_CONFIG,
     memory: MemoryOption = DEFAULT_MEMORY,
     hiding: LatencyHidingOption = True,
@@ -126,7 +112,7 @@ def command(
     with errors_in_one_line(debug):
         begun = perf_counter()
         check_destination(output)
-        named = (calibrate, config_input(config), records_input(records), *(inputs or ()))
+        named = (flags.calibrate, config_input(config), records_input(records), *(inputs or ()))
         check_outputs({"--output": output}, chain(model_inputs(model), named), force=force)
         if device is DeviceName.CPU:
             refuse_accelerator_options(context, ["--explain"] * explain)
@@ -135,10 +121,7 @@ def command(
             for option, is_given in given.items():
                 if is_given:
                     raise typer.BadParameter(f"{option} is for --device cpu")
-        formats = (weights, weight_group, max_loss, smooth)
-        options = model_options(
-            quantize, calibrate, pixels, seed, shape, keep_float, weights=formats
-        )
+        options = flags.options(seed, formats)
         with show_activity("compile", quiet=as_json) as report:
             target: TargetDevice = Cpu.named(processor, threads, fpu=fpu)
             if device is DeviceName.ACCELERATOR:
@@ -146,7 +129,7 @@ def command(
             target = with_records(target, records)
             source = import_model(model, options, report, inputs or [])
             _check_constants(source, inputs or [])
-            prepared = source.prepared(report)
+            prepared = source.prepared(report, target)
             target = target.not_slower(prepared, report, warn)
             artifact = compile_model(prepared, target, report)
             tuned = None if records is None else TunedLayers.of(prepared, target)

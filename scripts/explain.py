@@ -42,7 +42,7 @@ def print_weights(manifest: Manifest) -> None:
     table = plain_table(("weights", "format", "in memory, and why"), ("bytes", "bytes\nin int8"))
     alike: dict[tuple[str, str], list[StoredWeights]] = {}
     for weights in manifest.weights:
-        told = weights.memory or weights.reason
+        told = ": ".join(filter(None, (weights.memory, weights.reason)))
         alike.setdefault((str(weights), told), []).append(weights)
     for (form, told), layers in alike.items():
         more = f" +{len(layers) - 1}" if len(layers) > 1 else ""

@@ -12,24 +12,21 @@ from tandem.base.files import check_destination
 from tandem.hw.config_files import load_config
 from tandem.hw.memory_model import parse_memory
 from tandem.runtime.artifact import is_artifact
-from tandem.runtime.inputs import PixelNormalisation
 from tandem.scripts.calibration import calibration_warning
 from tandem.scripts.completion import complete_config, complete_model
 from tandem.scripts.console import errors_in_one_line, print_json
 from tandem.scripts.errors import CommandError
 from tandem.scripts.model_options import (
+    MODEL_FLAGS,
     MODELS,
-    CalibrateOption,
     DeviceName,
     FpuOption,
-    KeepFloatOption,
-    PixelsOption,
+    ModelFlags,
     PortType,
     PortTypeOption,
     ProcessorOption,
-    QuantiseOption,
-    model_options,
 )
+from tandem.scripts.option_groups import with_groups
 from tandem.scripts.options import (
     CONFIGS,
     DEFAULT_CONFIG,
@@ -42,20 +39,14 @@ from tandem.scripts.options import (
 from tandem.scripts.outputs import ForceOption, check_outputs
 from tandem.scripts.progress import show_activity
 from tandem.scripts.records import warn
-from tandem.scripts.shapes import ShapeOption
-from tandem.scripts.weight_options import (
-    MaxLossOption,
-    SmoothOption,
-    WeightGroupOption,
-    WeightsOption,
-    given_options,
-)
+from tandem.scripts.weight_options import INT8_FLAGS, WeightFlags
 from tandem.workbench.devices import Accelerator, Cpu, TargetDevice
 from tandem.workbench.export import Format, LibraryOptions, check_name, export_network
 from tandem.workbench.models import model_inputs
 from tandem.workbench.opened import open_model
 
 
+@with_groups
 def command(
     model: Annotated[
         str,
@@ -119,14 +110,8 @@ def command(
     profile: Annotated[
         bool, typer.Option("--profile", help="Runs can tell the time of each layer.")
     ] = False,
-    shape: ShapeOption = None,
-    quantize: QuantiseOption = None,
-    calibrate: CalibrateOption = None,
-    keep_float: KeepFloatOption = None,
-    weights: WeightsOption = None,
-    weight_group: WeightGroupOption = None,
-    max_loss: MaxLossOption = None,
-    smooth: SmoothOption = False,
+    flags: ModelFlags = MODEL_FLAGS,
+    formats: WeightFlags = INT8_FLAGS,
     io: PortTypeOption = PortType.FLOAT32,
     form: Annotated[
         Format,
@@ -136,7 +121,6 @@ def command(
             "as objects for the processor.",
         ),
     ] = Format.BIN,
-    pixels: PixelsOption = PixelNormalisation.IMAGENET,
     seed: SeedOption = 0,
     force: ForceOption = False,
     as_json: JsonOption = False,
@@ -154,7 +138,7 @@ def command(
         if name is not None:
             check_name(name)
         check_destination(output / "main.c" if output.is_dir() else output)
-        given = (*(inputs or ()), calibrate)
+        given = (*(inputs or ()), flags.calibrate)
         written = {f"{each} in --output": output / each for each in ("check.bin", "main.c")}
         check_outputs(written, chain(model_inputs(model), given), force=force)
         if is_artifact(Path(model)):
@@ -162,11 +146,8 @@ def command(
                 "--config": config is not None,
                 "--target": processor is not None,
                 "--no-fpu": not fpu,
-                "--shape": bool(shape),
-                "--quantize": quantize is not None,
-                "--calibrate": calibrate is not None,
-                "--keep-float": bool(keep_float),
-                **given_options(weights, weight_group, max_loss, smooth),
+                **flags.given,
+                **formats.given,
                 "--io": io is PortType.INT8,
             }
             for option, is_set in options.items():
@@ -177,12 +158,20 @@ def command(
         host = Cpu.named(processor, threads, fpu=fpu)
         target = _device(config, memory, device, host, model)
         library = LibraryOptions(embed_weights, threads, profile, form=form)
-        formats = (weights, weight_group, max_loss, smooth)
-        how = model_options(quantize, calibrate, pixels, seed, shape, keep_float, io, formats)
+        how = flags.options(seed, formats, io)
         with show_activity("export", quiet=as_json) as report:
             opened = open_model(model, how, report, inputs or [])
             found = export_network(
-                opened, target, output, inputs or [], pixels, seed, name, report, warn, library
+                opened,
+                target,
+                output,
+                inputs or [],
+                flags.pixels,
+                seed,
+                name,
+                report,
+                warn,
+                library,
             )
         if as_json:
             print_json(found.as_json())

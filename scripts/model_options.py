@@ -1,8 +1,9 @@
-"""Command-line options of the subcommands that compile models, as types for typer."""
+"""Command-line options of the subcommands that compile models: types for typer, and their group."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from types import MappingProxyType
@@ -10,13 +11,14 @@ from typing import Annotated, Final
 
 import typer
 
-from tandem.compiler.frontends.onnx import StatedShape
 from tandem.compiler.models import BUILT_IN
 from tandem.compiler.quantise.options import Mode
 from tandem.runtime.inputs import PixelNormalisation
 from tandem.scripts.completion import complete_processor
 from tandem.scripts.errors import CommandError
-from tandem.scripts.weight_options import WeightFlags, weight_options
+from tandem.scripts.option_groups import OptionGroup
+from tandem.scripts.shapes import ShapeOption
+from tandem.scripts.weight_options import INT8_FLAGS, WeightFlags
 from tandem.workbench.devices import PROCESSOR_NAMES
 from tandem.workbench.models import ModelOptions
 
@@ -39,42 +41,6 @@ class PortType(Enum):
 
     FLOAT32 = "float32"
     INT8 = "int8"
-
-
-def model_options(
-    quantise: Quantise | None,
-    calibrate: Path | None,
-    pixels: PixelNormalisation,
-    seed: int,
-    shapes: Sequence[StatedShape] | None,
-    keep_float: Sequence[str] | None = None,
-    io: PortType = PortType.FLOAT32,
-    weights: WeightFlags = (None, None, None, False),
-) -> ModelOptions:
-    """The options of a model, from those of a command line; None for one that is not given.
-
-    Raises
-    ------
-    CommandError
-        `--calibrate`, `--keep-float`, `--io int8` or a format of weights is given without
-        quantisation.
-    """
-    mode = (quantise or Quantise.MULTIPLIER).mode
-    given = {
-        "--calibrate": calibrate is not None,
-        "--keep-float": bool(keep_float),
-        "--io int8": io is PortType.INT8,
-    }
-    for option, is_given in given.items():
-        if mode is None and is_given:
-            raise CommandError(f"{option} is for --quantize pow2 and multiplier, not for none")
-    return ModelOptions(
-        *(mode, calibrate, pixels, seed, tuple(shapes or ()), tuple(keep_float or ())),
-        integer_ports=io is PortType.INT8,
-        weights=weight_options(
-            *weights, calibrated=calibrate is not None, quantised=mode is not None
-        ),
-    )
 
 
 MODELS: Final = f"an ONNX file, or a built-in network: {', '.join(BUILT_IN)}"
@@ -120,6 +86,60 @@ PixelsOption = Annotated[
         "--pixels", help="Values of pictures: normalised as for ImageNet, or from 0 to 1."
     ),
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFlags(OptionGroup):
+    """The options of reading and quantising a model; None for one that is not given."""
+
+    shape: ShapeOption = None
+    quantize: QuantiseOption = None
+    calibrate: CalibrateOption = None
+    keep_float: KeepFloatOption = None
+    pixels: PixelsOption = PixelNormalisation.IMAGENET
+
+    @property
+    def given(self) -> dict[str, bool]:
+        """Whether the options that an artifact has no use for are on the command line, by name."""
+        return {
+            "--shape": bool(self.shape),
+            "--quantize": self.quantize is not None,
+            "--calibrate": self.calibrate is not None,
+            "--keep-float": bool(self.keep_float),
+        }
+
+    def options(
+        self, seed: int, weights: WeightFlags = INT8_FLAGS, io: PortType = PortType.FLOAT32
+    ) -> ModelOptions:
+        """How a model is read and quantised.
+
+        Raises
+        ------
+        CommandError
+            `--calibrate`, `--keep-float`, `--io int8` or a format of weights is given without
+            quantisation.
+        """
+        mode = (self.quantize or Quantise.MULTIPLIER).mode
+        needing = {
+            "--calibrate": self.calibrate is not None,
+            "--keep-float": bool(self.keep_float),
+            "--io int8": io is PortType.INT8,
+        }
+        for option, is_given in needing.items():
+            if mode is None and is_given:
+                raise CommandError(f"{option} is for --quantize pow2 and multiplier, not for none")
+        return ModelOptions(
+            *(mode, self.calibrate, self.pixels, seed),
+            *(tuple(self.shape or ()), tuple(self.keep_float or ())),
+            integer_ports=io is PortType.INT8,
+            weights=weights.options(
+                calibrated=self.calibrate is not None, quantised=mode is not None
+            ),
+        )
+
+
+MODEL_FLAGS: Final = ModelFlags()
+"""The options of a model where none is given."""
 
 
 class DeviceName(Enum):

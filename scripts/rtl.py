@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import errno
 import os
-import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from tandem.hw.config_files import load_config
-from tandem.hw.rtl.verilog import VerilogDesign, generate
+from tandem.hw.rtl.verilog import generate
 from tandem.hw.synthesis.families import Family
-from tandem.hw.synthesis.place import NEXTPNR, SPEEDS, Device, Timing
+from tandem.hw.synthesis.nextpnr import NEXTPNR, SPEEDS, Device
 from tandem.hw.synthesis.resources import Resources
+from tandem.hw.synthesis.routes import Timing
 from tandem.hw.synthesis.yosys import yosys_version
 from tandem.scripts.console import errors_in_one_line, print_json
 from tandem.scripts.options import DEFAULT_CONFIG, ConfigOption, DebugOption, JsonOption
 from tandem.scripts.outputs import ForceOption, check_outputs, config_input
+from tandem.scripts.place_options import DeviceOption, SeedsOption, SpeedOption, check_unused
 from tandem.scripts.resources import (
     DEFAULT_FAMILIES,
     find_resources,
@@ -29,13 +27,11 @@ from tandem.scripts.resources import (
     resources_json,
 )
 from tandem.scripts.timing import find_timing, print_timing, timing_json
+from tandem.scripts.verilog_table import print_files
 from tandem.workbench.clock import DEFAULT_SEEDS
 from tandem.workbench.ip.constraints import DEFAULT_MHZ
-from tandem.workbench.ip.names import COMPANION_FILES, FILE_LIST
+from tandem.workbench.ip.names import COMPANION_FILES
 from tandem.workbench.verilog_files import write_design
-
-MODULE = re.compile(r"^\s*module\s+\\?(\S+?)\s*(?:\(|;|$)")
-END_OF_MODULE = re.compile(r"^\s*endmodule\b")
 
 
 def command(
@@ -72,18 +68,9 @@ def command(
             "each seed; results are cached.",
         ),
     ] = False,
-    device: Annotated[
-        Device | None,
-        typer.Option("--device", help="ECP5 device to place for (default: 85k)."),
-    ] = None,
-    speed: Annotated[
-        int | None,
-        typer.Option("--speed", min=6, max=8, help="Speed grade of the device (default: 6)."),
-    ] = None,
-    seeds: Annotated[
-        int | None,
-        typer.Option("--seeds", min=1, metavar="N", help="Place N times (default: 3)."),
-    ] = None,
+    device: DeviceOption = None,
+    speed: SpeedOption = None,
+    seeds: SeedsOption = None,
     no_events: Annotated[
         bool,
         typer.Option(
@@ -119,9 +106,8 @@ def command(
     """
     if family and not resources:
         raise typer.BadParameter("--family is an option of --resources")
-    for name, value in (("device", device), ("speed", speed), ("seeds", seeds)):
-        if value is not None and not timing:
-            raise typer.BadParameter(f"--{name} is an option of --timing")
+    if not timing:
+        check_unused("--timing", device=device, speed=speed, seeds=seeds)
     with errors_in_one_line(debug):
         machine = load_config(config)
         # Fails before any work if a tool is not installed.
@@ -138,7 +124,7 @@ def command(
         extras = write_design(folder, machine, design, mhz)
         contents = {**design.files, **extras}
         if not as_json:
-            _print_table(folder, design, extras)
+            print_files(folder, design, extras)
         found: tuple[Resources, ...] = ()
         if resources:
             found = find_resources(design, family or DEFAULT_FAMILIES, quiet=as_json)
@@ -161,36 +147,3 @@ def command(
             print_resources(found)
         if clock:
             print_timing(clock)
-
-
-def module_lines(text: str) -> Iterator[tuple[str, int]]:
-    """Name and number of lines of each module in a Verilog file, in the file's order."""
-    name, start = None, 0
-    for number, line in enumerate(text.splitlines()):
-        if name is None:
-            if match := MODULE.match(line):
-                name, start = match[1], number
-        elif END_OF_MODULE.match(line):
-            yield name, number - start + 1
-            name = None
-
-
-def _print_table(folder: Path, design: VerilogDesign, extras: dict[str, str | bytes]) -> None:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("file", "module"):
-        table.add_column(column, overflow="fold")
-    table.add_column("lines", justify="right")
-    for name, text in design.files.items():
-        for count, (module, lines) in enumerate(module_lines(text)):
-            table.add_row("" if count else name, module, f"{lines:,}")
-    for name, content in extras.items():
-        length = f"{len(content.splitlines()):,}" if isinstance(content, str) else ""
-        table.add_row(name, "", length)
-    console = Console(highlight=False)
-    console.print(table)
-    total = sum(len(text.splitlines()) for text in design.files.values())
-    console.print(
-        f"{len(design.files)} Verilog files, {total:,} lines, {len(design.modules)} modules: "
-        f"{folder / FILE_LIST}",
-        soft_wrap=True,
-    )

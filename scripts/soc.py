@@ -7,58 +7,41 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from tandem.base.files import check_destination
 from tandem.hw.config_files import load_config
 from tandem.hw.memory_model import parse_memory
-from tandem.hw.synthesis.place import NEXTPNR, Device
 from tandem.runtime.artifact import is_artifact
-from tandem.runtime.inputs import PixelNormalisation
 from tandem.scripts.completion import complete_config, complete_model, complete_soc_processor
 from tandem.scripts.console import errors_in_one_line, print_json
 from tandem.scripts.errors import CommandError
 from tandem.scripts.model_options import (
+    MODEL_FLAGS,
     MODELS,
-    CalibrateOption,
-    KeepFloatOption,
-    PixelsOption,
+    ModelFlags,
     PortType,
     PortTypeOption,
-    QuantiseOption,
-    model_options,
 )
+from tandem.scripts.option_groups import with_groups
 from tandem.scripts.options import CONFIGS, DebugOption, JsonOption, SeedOption
 from tandem.scripts.outputs import ForceOption, check_outputs, config_input
+from tandem.scripts.place_options import DeviceOption, SeedsOption, SpeedOption, check_unused
 from tandem.scripts.progress import show_activity
 from tandem.scripts.records import warn
-from tandem.scripts.shapes import ShapeOption
-from tandem.scripts.tables import plain_console
-from tandem.scripts.timing import print_timing
-from tandem.scripts.weight_options import (
-    MaxLossOption,
-    SmoothOption,
-    WeightGroupOption,
-    WeightsOption,
-)
+from tandem.scripts.soc_report import print_soc, soc_json
+from tandem.scripts.weight_options import INT8_FLAGS, WeightFlags
 from tandem.workbench.models import model_inputs
 from tandem.workbench.opened import open_model
 from tandem.workbench.soc import (
     PROCESSORS,
     GatewareOptions,
-    Soc,
-    SocGateware,
     SocOptions,
-    SocRun,
     make_soc,
     soc_processor,
 )
 
-_UNITS = ("lut", "lutram", "ff", "dsp", "bram")
-_PLACED = ("TRELLIS_COMB", "TRELLIS_FF", "MULT18X18D", "DP16KD")
-"""Kinds of cells, by nextpnr's names."""
 
-
+@with_groups
 def command(
     model: Annotated[
         str,
@@ -97,18 +80,9 @@ def command(
             "minutes for each seed; results are cached.",
         ),
     ] = False,
-    device: Annotated[
-        Device | None,
-        typer.Option("--device", help="ECP5 device to place for (default: 85k)."),
-    ] = None,
-    speed: Annotated[
-        int | None,
-        typer.Option("--speed", min=6, max=8, help="Speed grade of the device (default: 6)."),
-    ] = None,
-    seeds: Annotated[
-        int | None,
-        typer.Option("--seeds", min=1, metavar="N", help="Place N times (default: 3)."),
-    ] = None,
+    device: DeviceOption = None,
+    speed: SpeedOption = None,
+    seeds: SeedsOption = None,
     mhz: Annotated[
         float | None,
         typer.Option("--mhz", min=1, metavar="MHZ", help="The clock to reach (default: 70)."),
@@ -134,16 +108,9 @@ def command(
             "in the model's order (default: seeded noise).",
         ),
     ] = None,
-    shape: ShapeOption = None,
-    quantize: QuantiseOption = None,
-    calibrate: CalibrateOption = None,
-    keep_float: KeepFloatOption = None,
-    weights: WeightsOption = None,
-    weight_group: WeightGroupOption = None,
-    max_loss: MaxLossOption = None,
-    smooth: SmoothOption = False,
+    flags: ModelFlags = MODEL_FLAGS,
+    formats: WeightFlags = INT8_FLAGS,
     io: PortTypeOption = PortType.FLOAT32,
-    pixels: PixelsOption = PixelNormalisation.IMAGENET,
     seed: SeedOption = 0,
     force: ForceOption = False,
     as_json: JsonOption = False,
@@ -158,9 +125,8 @@ def command(
     console is a serial line then, is placed and routed for an ECP5: its clock and resources are
     told. Pins are those that nextpnr chooses, so that there is no bit file.
     """
-    for name, value in (("device", device), ("speed", speed), ("seeds", seeds), ("mhz", mhz)):
-        if value is not None and not gateware:
-            raise typer.BadParameter(f"--{name} is an option of --gateware")
+    if not gateware:
+        check_unused("--gateware", device=device, speed=speed, seeds=seeds, mhz=mhz)
     with errors_in_one_line(debug):
         core = soc_processor(processor)
         if is_artifact(Path(model)):
@@ -169,13 +135,12 @@ def command(
                 "processor"
             )
         check_destination(output / "LICENSES.md" if output.is_dir() else output)
-        given = (*(inputs or ()), calibrate, config_input(config))
+        given = (*(inputs or ()), flags.calibrate, config_input(config))
         written = {"LICENSES.md in --output": output / "LICENSES.md"}
         check_outputs(written, chain(model_inputs(model), given), force=force)
         defines = ("SOC_POLL",) if poll else ()
         options = SocOptions(load_config(config), core, parse_memory(memory), defines)
-        formats = (weights, weight_group, max_loss, smooth)
-        how = model_options(quantize, calibrate, pixels, seed, shape, keep_float, io, formats)
+        how = flags.options(seed, formats, io)
         default = GatewareOptions()
         wanted = GatewareOptions(
             *(device or default.device, speed or default.speed),
@@ -190,15 +155,15 @@ def command(
                 run=run,
                 gateware=wanted if gateware else None,
                 inputs=inputs or [],
-                pixels=pixels,
+                pixels=flags.pixels,
                 seed=seed,
                 report=report,
                 warn=warn,
             )
         if as_json:
-            print_json(_as_json(found))
+            print_json(soc_json(found))
         else:
-            _print(found)
+            print_soc(found)
         if found.run is not None and not found.run.is_right:
             raise CommandError("outputs of the system differ from those here")
         if found.gateware is not None and not found.gateware.is_fast_enough:
@@ -206,109 +171,3 @@ def command(
                 f"the system's clock is {found.gateware.mhz:.1f} MHz (median of {wanted.seeds}): "
                 f"{wanted.mhz:g} were asked for"
             )
-
-
-def _as_json(soc: Soc) -> dict[str, object]:
-    described, run = soc.description, soc.run
-    found: dict[str, object] = {
-        "files": [str(soc.folder / name) for name in soc.files],
-        "cpu": described.processor,
-        "config": soc.options.config.name,
-        "memory": {
-            "bytes": described.memory_bytes,
-            "bits": described.bus_bits,
-            "latency": described.latency,
-            "in_flight": described.in_flight,
-        },
-        "cycle": soc.cycles,
-        "equal": None,
-        "cycles": None,
-        "seconds": None,
-        "gateware": None,
-    }
-    if run is not None:
-        found |= {
-            "equal": run.is_right,
-            "outputs": [
-                {
-                    "name": output.name,
-                    "equal": output.equal,
-                    "count": output.count,
-                    "error": output.error,
-                }
-                for output in run.outputs
-            ],
-            "cycles": {
-                "total": run.total,
-                "alone": run.alone,
-                "launches": run.launches,
-                "cpu": run.total - run.launches,
-                "kernels": run.kernels,
-                "configuration": run.configuration,
-                "firmware": run.firmware,
-                "first": run.first,
-                "load": run.load,
-                "simulated": run.simulated,
-            },
-            "seconds": run.seconds,
-        }
-    if soc.gateware is not None:
-        found["nextpnr"] = NEXTPNR.version()
-        found["gateware"] = soc.gateware.as_json()
-    return found
-
-
-def _print(soc: Soc) -> None:
-    described = soc.description
-    typer.echo(
-        f"{soc.folder}: {soc.options.config.name} with {described.processor}; memory of "
-        f"{described.memory_bytes:,} bytes, {described.bus_bits} bits wide, latency "
-        f"{described.latency}, {described.in_flight} bursts in flight"
-    )
-    if soc.run is None and soc.gateware is None:
-        typer.echo("  make -C firmware and make -C simulation build it")
-    if soc.run is not None:
-        _print_run(soc, soc.run)
-    if soc.gateware is not None:
-        _print_gateware(soc.gateware)
-
-
-def _print_run(soc: Soc, run: SocRun) -> None:
-    table = Table(box=None, pad_edge=False)
-    table.add_column("part")
-    table.add_column("cycles", justify="right")
-    table.add_column("")
-    for name, cycles, remark in (
-        ("launches", run.launches, f"{soc.cycles:,} by the engine cycle, with this memory"),
-        ("CPU kernels", run.kernels, ""),
-        ("configuration", run.configuration, "copies, registers, caches, waiting"),
-        ("firmware", run.firmware, "between steps"),
-        ("total", run.total, f"{run.alone:,} without reading the clock between steps"),
-    ):
-        table.add_row(name, f"{cycles:,}", remark)
-    plain_console().print(table)
-    typer.echo(f"the first run {run.first:,}, to load {run.load:,}")
-    for output in run.outputs:
-        error = f", apart by {output.error:.1e} of the greatest" if output.error else ""
-        typer.echo(f"{output.name}: {output.equal:,} of {output.count:,} elements equal{error}")
-    typer.echo(f"simulated {run.simulated:,} cycles in {run.seconds:.1f} s")
-
-
-def _print_gateware(gateware: SocGateware) -> None:
-    table = Table(box=None, pad_edge=False)
-    table.add_column("part")
-    for unit in _UNITS:
-        table.add_column(unit.upper(), justify="right")
-    for name, use in gateware.layout.parts.items():
-        table.add_row(name, *(f"{getattr(use, unit):,}" for unit in _UNITS))
-    plain_console().print(table)
-    placed = gateware.layout.cells
-    typer.echo(
-        "placed: "
-        + ", ".join(
-            f"{placed[cell].used:,} of {placed[cell].available:,} {cell}"
-            for cell in _PLACED
-            if cell in placed
-        )
-    )
-    print_timing(gateware.layout.timing)

@@ -6,7 +6,9 @@ from rich.console import Console
 from rich.table import Table
 
 from tandem.hw.rtl.verilog import VerilogDesign
-from tandem.hw.synthesis.place import NEXTPNR, Device, Timing, place_and_route
+from tandem.hw.synthesis.nextpnr import NEXTPNR, Device
+from tandem.hw.synthesis.place import place_and_route
+from tandem.hw.synthesis.routes import Timing
 from tandem.hw.synthesis.yosys import yosys_version
 from tandem.scripts.progress import show_activity
 

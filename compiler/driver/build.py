@@ -187,6 +187,20 @@ def _passes(
     fallback: bool,
 ) -> Iterator[GraphPass]:
     """The target-independent passes, then the passes of each target."""
+    yield from offloading_passes(function, targets, backends, sizes)
+    if fallback:
+        yield AllOnHost()
+    yield from backends.of(targets[-1]).passes()
+
+
+def offloading_passes(
+    function: Function,
+    targets: Sequence[Target[Any]],
+    backends: Backends,
+    sizes: Mapping[str, int] | None = None,
+) -> Iterator[GraphPass]:
+    """The passes after which each target but the host has its part of a function; parameters as of
+    `build`."""
     called = functions(function)[:-1]
     if sizes or any(symbols_of(param.type) for each in called for param in each.params):
         yield BindSymbols(tuple(sorted((sizes or {}).items())))
@@ -203,9 +217,6 @@ def _passes(
         yield WidenWeights(
             lambda call: isinstance(call.callee, Function) or host.takes_compressed(call)
         )
-    if fallback:
-        yield AllOnHost()
-    yield from backends.of(host).passes()
 
 
 def _result_names(function: Function) -> list[str]:

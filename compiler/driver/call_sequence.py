@@ -15,20 +15,32 @@ from tandem.compiler.driver.row_updates import row_updates
 from tandem.compiler.errors import BuildError
 from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.infer import infer
+from tandem.compiler.graph.live_ranges import MEMORY_OF_FUNCTIONS
 from tandem.compiler.graph.nodes import (
+    Apply,
     Atom,
     Body,
     Call,
+    Fun,
     Function,
     FunctionKind,
     Global,
     If,
     Let,
+    Partial,
     Tuple,
     TupleGet,
     Var,
 )
-from tandem.compiler.graph.types import Nested, TensorType, Type, leaves, part_names, tensors_of
+from tandem.compiler.graph.types import (
+    Nested,
+    TensorType,
+    TupleType,
+    Type,
+    leaves,
+    part_names,
+    tensors_of,
+)
 from tandem.compiler.graph.visit import all_lets, bodies
 from tandem.compiler.plan.parts import Argument, Invocation
 from tandem.runtime.artifact import (
@@ -95,7 +107,8 @@ def call_sequence(function: Function, *, called: bool = False) -> CallSequence:
     ------
     BuildError
         The function has operators outside of kernels, calls of functions as values that are no
-        kernels, or parameters that are tuples although nothing calls it.
+        kernels, functions that are values, or parameters that are tuples although nothing calls
+        it.
     """
     walk = _Walk(function, f"{function.name}." if called else "")
     return walk.called() if called else walk.network()
@@ -285,6 +298,8 @@ class _Walk:
                 outputs = tuple(place or self._new(let.name, type_))
                 self._if(value, outputs, last=False)
                 return _nested(type_, iter(outputs))
+            case Partial() | Fun() | Apply():
+                self._fail(f"{let.name} is a function, or calls one: {MEMORY_OF_FUNCTIONS}")
 
     def _new(self, name: str, type_: Type) -> tuple[str, ...]:
         """New tensors for a value; a part of a tuple has the name of the value that it becomes."""
@@ -330,4 +345,5 @@ def _nested(type_: Type, names: Iterator[str]) -> Nested[str]:
     """Names, nested as the type is."""
     if isinstance(type_, TensorType):
         return next(names)
-    return tuple(_nested(each, names) for each in type_.items)
+    items = type_.items if isinstance(type_, TupleType) else ()
+    return tuple(_nested(each, names) for each in items)

@@ -31,6 +31,7 @@ from tandem.compiler.graph.types import TensorType, symbols_of
 from tandem.compiler.graph.verify import verify
 from tandem.compiler.plan.target import Backend, Target
 from tandem.compiler.quantise.compressed.layer_weights import LayerWeights
+from tandem.compiler.quantise.compressed_network import LayerCosts
 from tandem.compiler.quantise.integer_ports import PortScale, integer_ports
 from tandem.compiler.quantise.layer_errors import LayerError, layer_errors
 from tandem.compiler.quantise.network import has_scales, quantise_network
@@ -131,6 +132,9 @@ class CompileOptions:
         was integers.
     weights
         The format of weights; for `quantise`.
+    layer_costs
+        What layers cost on the machine for which they choose formats of weights; None to choose by
+        the sizes of weights.
     """
 
     exact_on: tuple[Target[Any], ...]
@@ -141,6 +145,7 @@ class CompileOptions:
     keep_float: tuple[str, ...] = ()
     integer_ports: bool = False
     weights: WeightOptions = INT8_WEIGHTS
+    layer_costs: LayerCosts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,4 +399,6 @@ def _quantised(
     quantisation = QuantiseOptions(
         mode=mode, keep_float=options.keep_float, weights=options.weights
     )
-    return quantise_network(function, samples, runner, quantisation, options.exact_on)
+    return quantise_network(
+        *(function, samples, runner, quantisation, options.exact_on), options.layer_costs
+    )

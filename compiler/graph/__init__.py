@@ -15,12 +15,17 @@ The grammar of the text form, which `printer` prints and `parser` parses:
               | "(" atoms ")"                               a tuple; of one atom: (a,)
               | name "[" number "]"                         an item of a tuple
               | "if" atom ":" body "else" ":" body
+              | "@" name                                    a function as a value
+              | "partial" ("@" name | name) "(" atoms ")"   a function with first arguments
+              | "fun" "(" params ")" ["->" type] ":" body   a function that is written here
+              | "call" name "(" atoms ")"                   a call of a value that is a function
     atom      = name | constant
     constant  = tensor "(" numbers ")"                      up to 8 elements, no NaN
               | tensor "@" "h" digest                       from a table
     attribute = name "=" (number | word | type | layout | "none" | "[" numbers "]")
 
     type      = tensor | "(" types ")"                      a tuple of one: (t,)
+              | "fn" "(" types ")" "->" type                a function
     tensor    = dtype "[" {extent} "]" [layout]             row-major without one
     layout    = "{" {part} "}"                              how it is stored, see `layouts.layout`
     part      = axis | axis "/" size | axis "%" size ["=0"] | "_" | "bytes"
@@ -36,10 +41,11 @@ scope from its line to the end of its body.
 There are no side effects. A function that stands above its callers and calls nothing by name is
 part of the call, as a value; all others are called by name, before their definition too, and have
 to declare their result: so functions are recursive, and a loop is a function that ends by calling
-itself. Names and declared types keep inference local and digests linear. Definitions belong to the
-function at the end of the text. A `kernel` contains only operators and tuples and is compiled to
-one loop program, for the host or the named target; a `stream` contains only tuples, views and calls
-of kernels of its target.
+itself. A function that becomes a value is called by name too. `fun`, `fn`, `partial` and `call` may
+be names: what follows tells the difference. Names and declared types keep inference local and
+digests linear. Definitions belong to the function at the end of the text. A `kernel` contains only
+operators and tuples and is compiled to one loop program, for the host or the named target; a
+`stream` contains only tuples, views and calls of kernels of its target.
 
 The set of operators is not part of the language: a call refers to an `OpSpec`, and `operators` has
 a registry of operators.
@@ -49,9 +55,11 @@ from tandem.compiler.graph.attributes import Attributes
 from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.extents import Dim, Extent
 from tandem.compiler.graph.nodes import (
+    Apply,
     Atom,
     Body,
     Call,
+    Fun,
     Function,
     FunctionKind,
     Global,
@@ -59,6 +67,7 @@ from tandem.compiler.graph.nodes import (
     Let,
     Module,
     Param,
+    Partial,
     Tuple,
     TupleGet,
     Value,
@@ -68,6 +77,7 @@ from tandem.compiler.graph.opspec import OpPattern, OpSpec, Registry
 from tandem.compiler.graph.types import FunctionType, TensorType, TupleType, Type
 
 __all__ = [
+    "Apply",
     "Atom",
     "Attributes",
     "Body",
@@ -75,6 +85,7 @@ __all__ = [
     "Constant",
     "Dim",
     "Extent",
+    "Fun",
     "Function",
     "FunctionKind",
     "FunctionType",
@@ -85,6 +96,7 @@ __all__ = [
     "OpPattern",
     "OpSpec",
     "Param",
+    "Partial",
     "Registry",
     "TensorType",
     "Tuple",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from tandem.compiler.graph.extents import Dim, Extent, product, quotient, replaced
-from tandem.compiler.graph.types import TensorType, TupleType, Type
+from tandem.compiler.graph.types import FunctionType, TensorType, TupleType, Type
 
 _Pair: TypeAlias = tuple[Extent, Extent]
 """The extent of a parameter, and the extent of its argument."""
@@ -43,6 +43,10 @@ def _match(wanted: Type, found: Type, pairs: list[_Pair]) -> bool:
         case TupleType(), TupleType():
             return len(wanted.items) == len(found.items) and all(
                 map(_match, wanted.items, found.items, [pairs] * len(wanted.items))
+            )
+        case FunctionType(), FunctionType():
+            return _match(TupleType(wanted.params), TupleType(found.params), pairs) and _match(
+                wanted.result, found.result, pairs
             )
         case _:
             return False

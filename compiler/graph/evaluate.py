@@ -20,19 +20,32 @@ from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.expressions import tensors
 from tandem.compiler.graph.infer import result_of
 from tandem.compiler.graph.nodes import (
+    Apply,
     Atom,
     Body,
     Call,
+    Fun,
     Function,
     FunctionKind,
     Global,
     If,
+    Partial,
     Tuple,
     TupleGet,
     Var,
 )
 from tandem.compiler.graph.opspec import AnyOp, OpSpec
-from tandem.compiler.graph.types import Nested, TensorType, TupleType, Type, stored, symbols_of
+from tandem.compiler.graph.types import (
+    FunctionType,
+    Nested,
+    TensorType,
+    TupleType,
+    Type,
+    has_functions,
+    leaves,
+    stored,
+    symbols_of,
+)
 from tandem.compiler.graph.verify import verify
 from tandem.compiler.ir import interpreter
 from tandem.compiler.ir.dtypes import dtype_of
@@ -42,6 +55,31 @@ from tandem.compiler.te.build import program_of
 Array: TypeAlias = NDArray[Any]
 NestedArray: TypeAlias = Nested[Array]
 """A value of a graph: an array, or a tuple of values."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _FunctionValue:
+    """A value that is a function.
+
+    Attributes
+    ----------
+    name
+        The function's name; of one that is written in a function, the name of that.
+    around
+        The values that the body may use.
+    args
+        The first arguments.
+    """
+
+    name: str
+    params: tuple[str, ...]
+    body: Body
+    around: Mapping[str, _Held]
+    args: tuple[_Held, ...] = ()
+
+
+_Held: TypeAlias = Nested[Array | _FunctionValue]
+"""A value within a program: an array, a function, or a tuple of values."""
 
 MAX_CALLS: Final = 1000
 """The maximum number of calls that wait for the result of another call; tail calls do not wait."""
@@ -118,11 +156,13 @@ def evaluate(
     Raises
     ------
     GraphError
-        The function is not legal, or the arguments do not fit its parameters.
+        The function is not legal, takes or gives functions, or the arguments do not fit its
+        parameters.
     EvaluationError
         More than `MAX_CALLS` calls wait for results: a recursion without end.
     """
     verify(function)
+    check_first_order(function)
     types = tuple(map(type_of, args))
     params = tuple(stored(each.type) for each in function.params)
     if bind(params, types) is None:
@@ -131,7 +171,22 @@ def evaluate(
         )
     run = run or Interpreter()
     run.prepare(_static_kernels(function))
-    return _run(_Call(function, args), _Evaluation(function.named, run, observe))
+    return _arrays(_run(_Call(function, args), _Evaluation(function.named, run, observe)))
+
+
+def check_first_order(function: Function) -> None:
+    """Raise `GraphError` if a program takes or gives functions: they are values within programs."""
+    for param in function.params:
+        if has_functions(param.type):
+            raise GraphError(
+                f"function {function.name} takes {param.name}, which is {param.type}: programs "
+                "take tensors, and tuples of them"
+            )
+    result = result_of(function)
+    if has_functions(result):
+        raise GraphError(
+            f"function {function.name} gives {result}: programs give tensors, and tuples of them"
+        )
 
 
 def run_call(call: Call, args: Sequence[NestedArray], run: Runner) -> NestedArray:
@@ -139,14 +194,14 @@ def run_call(call: Call, args: Sequence[NestedArray], run: Runner) -> NestedArra
     callee = call.callee
     assert not isinstance(callee, Global), "calls by name need a program"
     if isinstance(callee, Function):
-        return _run(_Call(callee, args), _Evaluation({}, run))
+        return _arrays(_run(_Call(callee, args), _Evaluation({}, run)))
     return _operator(callee, call.attributes, args, run)
 
 
 def _operator(
-    callee: AnyOp, attributes: Attributes, args: Sequence[NestedArray], run: Runner
+    callee: AnyOp, attributes: Attributes, args: Sequence[_Held], run: Runner
 ) -> NestedArray:
-    arrays = [each for each in args if not isinstance(each, tuple)]
+    arrays = [_array(each) for each in args]
     types = tuple(map(_tensor, arrays))
     computation = Computation(
         # `repr` distinguishes 0.0 from -0.0, which are equal but give different results.
@@ -191,19 +246,19 @@ def _computation(kernel: Function, types: Sequence[TensorType]) -> Computation:
 class _Call:
     """A call of a function that is to be run."""
 
-    function: Function
-    args: Sequence[NestedArray]
+    function: Function | _FunctionValue
+    args: Sequence[_Held]
 
 
-_Running: TypeAlias = Generator[_Call, NestedArray, "NestedArray | _Call"]
+_Running: TypeAlias = Generator[_Call, _Held, "_Held | _Call"]
 """The execution of a body: yields calls, is sent their results; ends with its result, or with the
 call whose result is its result."""
 
 
-def _run(call: _Call, evaluation: _Evaluation) -> NestedArray:
+def _run(call: _Call, evaluation: _Evaluation) -> _Held:
     """The result of a call."""
     waiting: list[_Running] = [evaluation.function(call)]
-    result: NestedArray | None = None
+    result: _Held | None = None
     while True:
         try:
             needed = waiting[-1].send(result)  # type: ignore[arg-type]  # None starts a generator
@@ -236,22 +291,26 @@ class _Evaluation:
     def function(self, call: _Call) -> _Running:
         """The execution of a function."""
         function, args = call.function, call.args
+        if isinstance(function, _FunctionValue):
+            given = dict(zip(function.params, (*function.args, *args), strict=True))
+            for name, value in given.items():
+                self._seen(function.name, name, value)
+            known = {**function.around, **given}
+            return (yield from self._body(function.name, function.body, known, True))
         if function.kind in (FunctionKind.FUNC, FunctionKind.STREAM):
             known = dict(zip((each.name for each in function.params), args, strict=True))
             for name, value in known.items():
                 self._seen(function.name, name, value)
             return (yield from self._body(function.name, function.body, known, True))
-        arrays = [each for each in args if not isinstance(each, tuple)]
+        arrays = [_array(each) for each in args]
         found = self.run(_computation(function, tuple(map(_tensor, arrays))), arrays)
         return _nest(result_of(function), iter(found))
 
-    def _seen(self, function: str, name: str, value: NestedArray) -> None:
-        if self.observe is not None:
-            self.observe(function, name, value)
+    def _seen(self, function: str, name: str, value: _Held) -> None:
+        if self.observe is not None and not _holds_functions(value):
+            self.observe(function, name, _arrays(value))
 
-    def _body(
-        self, function: str, body: Body, around: Mapping[str, NestedArray], last: bool
-    ) -> _Running:
+    def _body(self, function: str, body: Body, around: Mapping[str, _Held], last: bool) -> _Running:
         """The execution of a body of a function; `last` if its result is the function's."""
         known = dict(around)
         for number, let in enumerate(body.lets):
@@ -275,21 +334,58 @@ class _Evaluation:
                     assert isinstance(whole, tuple), "verified"
                     known[let.name] = whole[index]
                 case If(condition=condition, then=then, otherwise=otherwise):
-                    holds = _atom(condition, known)
-                    assert not isinstance(holds, tuple), "verified"
+                    holds = _array(_atom(condition, known))
                     chosen = self._body(function, then if holds else otherwise, known, tail)
                     found = yield from chosen
                     if isinstance(found, _Call):
                         return found
                     known[let.name] = found
+                case Apply(callee=callee, args=args):
+                    call = _Call(_function(known[callee.name]), [_atom(it, known) for it in args])
+                    if tail:
+                        return call
+                    known[let.name] = yield call
+                case Partial(callee=callee, args=args):
+                    if isinstance(callee, Global):
+                        named = self.named[callee.name]
+                        params = tuple(param.name for param in named.params)
+                        base = _FunctionValue(named.name, params, named.body, {})
+                    else:
+                        base = _function(known[callee.name])
+                    given = (_atom(each, known) for each in args)
+                    known[let.name] = replace(base, args=(*base.args, *given))
+                case Fun(params=own, body=inner):
+                    params = tuple(param.name for param in own)
+                    known[let.name] = _FunctionValue(function, params, inner, known)
                 case _:
                     assert_never(value)
             self._seen(function, let.name, known[let.name])
         return _atom(body.result, known)
 
 
-def _atom(atom: Atom, known: Mapping[str, NestedArray]) -> NestedArray:
+def _atom(atom: Atom, known: Mapping[str, _Held]) -> _Held:
     return atom.array if isinstance(atom, Constant) else known[atom.name]
+
+
+def _array(value: _Held) -> Array:
+    """The value, of a tensor's type."""
+    assert not isinstance(value, tuple | _FunctionValue), "verified"
+    return value
+
+
+def _function(value: _Held) -> _FunctionValue:
+    """The value, of a function's type."""
+    assert isinstance(value, _FunctionValue), "verified"
+    return value
+
+
+def _holds_functions(value: _Held) -> bool:
+    return any(isinstance(each, _FunctionValue) for each in leaves(value))
+
+
+def _arrays(value: _Held) -> NestedArray:
+    """The value, without functions in it."""
+    return tuple(map(_arrays, value)) if isinstance(value, tuple) else _array(value)
 
 
 def _nest(type_: Type, arrays: Iterator[Array]) -> NestedArray:
@@ -299,5 +395,7 @@ def _nest(type_: Type, arrays: Iterator[Array]) -> NestedArray:
             return next(arrays)
         case TupleType(items=items):
             return tuple(_nest(each, arrays) for each in items)
+        case FunctionType():
+            raise AssertionError("verified: kernels give no functions")
         case _:
             assert_never(type_)

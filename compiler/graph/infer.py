@@ -11,18 +11,22 @@ from tandem.compiler.graph.attributes import Attributes
 from tandem.compiler.graph.binding import bind
 from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.nodes import (
+    Apply,
     Atom,
     Body,
     Call,
+    Fun,
     Function,
     Global,
     If,
     Let,
     OperatorTypes,
+    Partial,
     Tuple,
     TupleGet,
     Types,
     Value,
+    Var,
 )
 from tandem.compiler.graph.types import (
     FunctionType,
@@ -147,6 +151,19 @@ class _Inference:
                 return tuple_type.items[index]
             case If():
                 return self._if(let.name, value, scope, depth)
+            case Partial(callee=callee, args=args):
+                types = [self._atom(let.name, each, scope) for each in args]
+                if isinstance(callee, Var):
+                    return self._rest(let.name, callee, types, scope)
+                return self._partial(let, callee, types)
+            case Apply(callee=callee, args=args):
+                types = [self._atom(let.name, each, scope) for each in args]
+                type_ = self._rest(let.name, callee, types, scope)
+                if type_.params:
+                    self._misfit(let.name, "calls", callee, types, scope[callee.name])
+                return type_.result
+            case Fun():
+                return self._fun(let.name, value, scope, depth)
             case _:
                 assert_never(value)
 
@@ -158,6 +175,57 @@ class _Inference:
         if then != otherwise:
             self._fail(f"{name} is {then} if the condition holds, else {otherwise}")
         return then
+
+    def _fun(self, name: str, value: Fun, scope: Mapping[str, Type], depth: int) -> FunctionType:
+        own = {param.name: param.type for param in value.params}
+        self._types |= own
+        result = self._body(value.body, {**scope, **own}, depth + 1)
+        if value.result is not None and value.result != result:
+            self._fail(f"the result of {name} is {result}, and is declared as {value.result}")
+        return FunctionType(tuple(own.values()), result)
+
+    def _rest(
+        self, name: str, callee: Var, types: Sequence[Type], scope: Mapping[str, Type]
+    ) -> FunctionType:
+        """The type of a function that is a value once its first arguments are given.
+
+        Its symbols are those of the function around, and stand for themselves: nothing is bound.
+        """
+        type_ = self._atom(name, callee, scope)
+        count = len(types)
+        if not isinstance(type_, FunctionType):
+            self._fail(f"{name} calls {callee.name}, which is {type_} and no function")
+        if type_.params[:count] != tuple(types):
+            self._misfit(name, "gives arguments to", callee, types, type_)
+        return FunctionType(type_.params[count:], type_.result)
+
+    def _partial(self, let: Let, callee: Global, types: Sequence[Type]) -> FunctionType:
+        """The type of a function by name once its first arguments are given; the declared type has
+        the values of symbols that these leave open."""
+        type_, count = callee.type, len(types)
+        rest = FunctionType(type_.params[count:], type_.result)
+        if isinstance(let.type, FunctionType) and len(let.type.params) == len(rest.params):
+            whole = FunctionType((*types, *let.type.params), let.type.result)
+            sizes = bind((type_,), (whole,))
+        else:
+            sizes = bind(type_.params[:count], types)
+        if sizes is None:
+            self._misfit(let.name, "takes", callee, types, type_)
+        unknown = symbols_of(rest) - sizes.keys()
+        if unknown:
+            self._fail(
+                f"{let.name}: {callee.name} is {rest}, with {sorted(unknown)} open: declare the "
+                f"type of {let.name}"
+            )
+        found = specialised(rest, sizes)
+        assert isinstance(found, FunctionType), "specialised types keep their form"
+        return found
+
+    def _misfit(
+        self, name: str, verb: str, callee: Global | Var, types: Sequence[Type], type_: Type
+    ) -> NoReturn:
+        given = f"({', '.join(map(str, types))})"
+        self._fail(f"{name} {verb} {callee.name}{given}, which is {type_}")
 
     def _called(
         self,

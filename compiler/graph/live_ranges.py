@@ -4,14 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import TypeAlias, assert_never
+from typing import Final, TypeAlias, assert_never
 
+from tandem.compiler.errors import GraphError
 from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.memory import LiveRange
-from tandem.compiler.graph.nodes import Atom, Body, Call, Function, If, Let, Tuple, TupleGet, Var
+from tandem.compiler.graph.nodes import (
+    Apply,
+    Atom,
+    Body,
+    Call,
+    Fun,
+    Function,
+    If,
+    Let,
+    Partial,
+    Tuple,
+    TupleGet,
+    Var,
+)
 from tandem.compiler.graph.types import Nested, Type, leaves, part_names, tensors_of
 from tandem.compiler.graph.verify import verify
 from tandem.compiler.graph.visit import atoms
+
+MEMORY_OF_FUNCTIONS: Final = "the pass defunctionalise has to run before memory is planned"
 
 _Names: TypeAlias = Nested[str | None]
 """The names of a value's tensors; None for parameters and constants."""
@@ -28,7 +44,7 @@ def live_ranges(function: Function) -> tuple[LiveRange, ...]:
     Raises
     ------
     GraphError
-        The function is not legal, or an extent is symbolic.
+        The function is not legal, has functions that are values, or an extent is symbolic.
     """
     return _Liveness(verify(function)).of(function.body)
 
@@ -82,6 +98,8 @@ class _Liveness:
             case TupleGet(operand=operand, index=index):
                 whole = self._tensors(operand)
                 self._names[let.name] = whole[index] if isinstance(whole, tuple) else None
+            case Partial() | Fun() | Apply():
+                raise GraphError(f"{let.name} is a function, or calls one: {MEMORY_OF_FUNCTIONS}")
             case _:
                 assert_never(value)
 

@@ -29,7 +29,8 @@ Atom: TypeAlias = Var | Constant
 
 @dataclass(frozen=True, slots=True)
 class Global:
-    """The name of a function of the program, with its type: a callee that may be recursive.
+    """The name of a function of the program, with its type: a callee that may be recursive, or a
+    function that becomes a value.
 
     The type makes inference local: a function's types follow from its own text.
     """
@@ -74,7 +75,36 @@ class If:
     otherwise: Body
 
 
-Value: TypeAlias = Call | Tuple | TupleGet | If
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """A function as a value whose first arguments are given; the function itself without any.
+
+    The callee is a function by name, or a value that is a function.
+    """
+
+    callee: Global | Var
+    args: tuple[Atom, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fun:
+    """A function that is written where it is used, as a value. Its body may use the names in scope
+    there, as they are when the value is computed."""
+
+    params: tuple[Param, ...]
+    body: Body
+    result: Type | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """A call of a value that is a function, on all its arguments."""
+
+    callee: Var
+    args: tuple[Atom, ...]
+
+
+Value: TypeAlias = Call | Tuple | TupleGet | If | Partial | Fun | Apply
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from tandem.compiler.errors import GraphError, IRError
 from tandem.compiler.graph.attributes import Attributes, alternatives, declared, name_of
 from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.extents import Dim, Extent, product
-from tandem.compiler.graph.syntax import NONE, REFERENCE, dtype_named
-from tandem.compiler.graph.types import TensorType, TupleType, Type
+from tandem.compiler.graph.syntax import FUNCTION_TYPE, NONE, REFERENCE, dtype_named
+from tandem.compiler.graph.types import FunctionType, TensorType, TupleType, Type
 from tandem.compiler.ir.dtypes import BOOL, DType
 from tandem.compiler.ir.expr import constant as number_of
 from tandem.compiler.ir.lexer import Cursor, TokenKind
@@ -36,6 +36,12 @@ def starts_type(cursor: Cursor) -> bool:
 
 def type_(cursor: Cursor) -> Type:
     """Parse a type."""
+    if cursor.at_word(FUNCTION_TYPE) and cursor.followed_by("("):
+        cursor.advance()
+        with cursor.deeper():
+            params = cursor.listed("(", ")", lambda: type_(cursor))
+            cursor.expect("->")
+            return FunctionType(params, type_(cursor))
     if not cursor.at("("):
         return _tensor_type(cursor)
     with cursor.deeper():
@@ -57,7 +63,7 @@ def tuple_of(cursor: Cursor, take: Callable[[], T]) -> tuple[T, ...]:
 def _tensor_type(cursor: Cursor) -> TensorType:
     dtype = dtype_named(cursor.token.text)
     if dtype is None or cursor.token.kind is not TokenKind.NAME:
-        cursor.fail("a type, as float32[2, N], or a tuple of types")
+        cursor.fail("a type, as float32[2, N], a tuple of types, or fn(types) -> type")
     token = cursor.advance()
     shape = cursor.listed("[", "]", lambda: _extent(cursor))
     try:

@@ -11,9 +11,11 @@ from typing import Final
 from tandem.compiler.errors import GraphError, ParseError
 from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.nodes import (
+    Apply,
     Atom,
     Body,
     Call,
+    Fun,
     Function,
     FunctionKind,
     Global,
@@ -21,6 +23,7 @@ from tandem.compiler.graph.nodes import (
     Let,
     Module,
     Param,
+    Partial,
     Tuple,
     TupleGet,
     Value,
@@ -28,7 +31,7 @@ from tandem.compiler.graph.nodes import (
 )
 from tandem.compiler.graph.opspec import Registry
 from tandem.compiler.graph.parse_atoms import attributes, constant, starts_type, tuple_of, type_
-from tandem.compiler.graph.syntax import is_name
+from tandem.compiler.graph.syntax import CALL, FUN, PARTIAL, is_name
 from tandem.compiler.graph.types import FunctionType, Type
 from tandem.compiler.graph.visit import program
 from tandem.compiler.ir.lexer import Cursor, TokenKind
@@ -93,8 +96,8 @@ class _Parser(Cursor):
         self._functions: dict[str, Function] = {}
         self._calls_by_name = False
         self._by_name: set[str] = set()
-        """The functions that are called before their definition, or call functions by name, and so
-        have to be called by name."""
+        """The functions that are called before their definition, call functions by name or become
+        values, and so have to be called by name."""
         self._headers: dict[str, _Header] = {}
 
     def _all_headers(self) -> dict[str, _Header]:
@@ -111,9 +114,20 @@ class _Parser(Cursor):
         self._position = self._depth = 0
         return found
 
+    def _all_values(self) -> set[str]:
+        """The functions that become values somewhere in the text."""
+        found = set()
+        for position in range(1, len(self._tokens) - 2):
+            before, at, name, after = self._tokens[position - 1 : position + 3]
+            taken = before.text == PARTIAL or (before.text == "=" and after.text != "(")
+            if at.text == "@" and taken and name.kind is TokenKind.NAME:
+                found.add(name.text)
+        return found
+
     def module(self) -> Module:
         """Parse the whole text."""
         self._headers = self._all_headers()
+        self._by_name = self._all_values()
         while not self._functions or self.token.kind is not TokenKind.END:
             token = self.token
             function = self._function()
@@ -192,6 +206,8 @@ class _Parser(Cursor):
         self.expect("=")
         if self.at_word("if"):
             return Let(name, self._if(), type_or_none)
+        if self.at_word(FUN) and self.followed_by("("):
+            return Let(name, self._fun(), type_or_none)
         value = self._value()
         self.take(TokenKind.NEWLINE)
         return Let(name, value, type_or_none)
@@ -203,13 +219,28 @@ class _Parser(Cursor):
         self.expect("else")
         return If(condition, then, self._body("yield"))
 
+    def _fun(self) -> Fun:
+        self.advance()
+        params = self.listed("(", ")", self._param)
+        result = type_(self) if self.accept("->") else None
+        return Fun(params, self._body("yield"), result)
+
     def _value(self) -> Value:
         if self.at("("):
             return Tuple(tuple_of(self, self._atom))
         if self.accept("@"):
             callee = self._callee()
             self.advance()
+            if isinstance(callee, Global) and self.token.kind is TokenKind.NEWLINE:
+                return Partial(callee)
             return Call(callee, self.listed("(", ")", self._atom))
+        if self.at_word(PARTIAL) and (self.followed_by("@") or self._followed_by_name()):
+            self.advance()
+            return Partial(self._function_value(), self.listed("(", ")", self._atom))
+        if self.at_word(CALL) and self._followed_by_name():
+            self.advance()
+            function = Var(self._name("the name of a function that is a value"))
+            return Apply(function, self.listed("(", ")", self._atom))
         if self.followed_by("["):
             operand = Var(self._name("a tuple's name"))
             self.expect("[")
@@ -217,6 +248,18 @@ class _Parser(Cursor):
             self.expect("]")
             return TupleGet(operand, index)
         return self._operator()
+
+    def _followed_by_name(self) -> bool:
+        return self._tokens[self._position + 1].kind is TokenKind.NAME
+
+    def _function_value(self) -> Global | Var:
+        """A function by name, or the name of a value that is a function."""
+        if not self.accept("@"):
+            return Var(self._name("the name of a function that is a value"))
+        callee = self._callee()
+        assert isinstance(callee, Global), "what becomes a value is called by name"
+        self.advance()
+        return callee
 
     def _callee(self) -> Function | Global:
         """The function that the next token names: a value if it stands above all its callers and
@@ -229,12 +272,15 @@ class _Parser(Cursor):
         if header is None:
             known = ", ".join(f"@{each}" for each in self._headers)
             self.fail(f"a function of this text: {known or 'there is none'}")
+        if header.kind is not FunctionKind.FUNC and name in self._functions:
+            raise token.error(f"found {token}, a {header.kind.value}, which is no value")
         if header.kind is not FunctionKind.FUNC:
             raise token.error(f"found {token}, a {header.kind.value} that is defined below its use")
         if header.result is None:
             raise token.error(
                 f"found {token}, expected a function with a declared result: a function that is "
-                "called before its end, or calls one that is, has to declare its own"
+                "called before its end or becomes a value, or calls one that does, has to declare "
+                "its own"
             )
         self._calls_by_name = True
         self._by_name.add(name)
@@ -244,7 +290,9 @@ class _Parser(Cursor):
         token = self.token
         spec = self._operators.get(token.text) if token.kind is TokenKind.NAME else None
         if spec is None:
-            self.fail("an operator that is known, a function as @name, a tuple, a part of one, if")
+            self.fail(
+                "an operator that is known, a function as @name, a tuple, a part of one, if, fun"
+            )
         self.advance()
         args: list[Atom] = []
         self.expect("(")

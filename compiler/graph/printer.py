@@ -7,7 +7,7 @@ are printed in full, larger constants as type and digest: `visit.constants` give
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import MISSING, fields
 from enum import Enum
 from typing import Any, assert_never
@@ -17,19 +17,31 @@ import numpy as np
 from tandem.compiler.graph.attributes import Attributes
 from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.nodes import (
+    Apply,
     Atom,
     Body,
     Call,
+    Fun,
     Function,
     Global,
     If,
     Let,
     Module,
+    Param,
+    Partial,
     Tuple,
     TupleGet,
     Value,
 )
-from tandem.compiler.graph.syntax import MAX_INLINE_ELEMENTS, NONE, REFERENCE
+from tandem.compiler.graph.syntax import (
+    CALL,
+    FUN,
+    MAX_INLINE_ELEMENTS,
+    NONE,
+    PARTIAL,
+    REFERENCE,
+)
+from tandem.compiler.graph.types import Type
 from tandem.compiler.graph.visit import functions
 from tandem.compiler.ir.dtypes import BOOL, DType
 from tandem.compiler.ir.expr import Const
@@ -45,12 +57,16 @@ def text(program: Function | Module) -> str:
 
 
 def _function(function: Function) -> Iterator[str]:
-    params = ", ".join(f"{each.name}: {each.type}" for each in function.params)
-    result = "" if function.result is None else f" -> {function.result}"
     how = ", ".join(filter(None, (function.target, function.template)))
     target = f"[{how}]" if how else ""
-    yield f"{function.kind.value}{target} @{function.name}({params}){result}:"
+    signature = _signature(function.params, function.result)
+    yield f"{function.kind.value}{target} @{function.name}{signature}:"
     yield from _body(function.body, "return")
+
+
+def _signature(params: Iterable[Param], result: Type | None) -> str:
+    given = ", ".join(f"{each.name}: {each.type}" for each in params)
+    return f"({given})" if result is None else f"({given}) -> {result}"
 
 
 def _body(body: Body, ending: str) -> Iterator[str]:
@@ -80,6 +96,16 @@ def _value(value: Value) -> Iterator[str]:
             yield from _body(then, "yield")
             yield "else:"
             yield from _body(otherwise, "yield")
+        case Partial(callee=Global(name=name), args=()):
+            yield f"@{name}"
+        case Partial(callee=callee, args=args):
+            function = f"@{callee.name}" if isinstance(callee, Global) else callee.name
+            yield f"{PARTIAL} {function}({', '.join(map(_atom, args))})"
+        case Apply(callee=callee, args=args):
+            yield f"{CALL} {callee.name}({', '.join(map(_atom, args))})"
+        case Fun(params=params, body=body, result=result):
+            yield f"{FUN}{_signature(params, result)}:"
+            yield from _body(body, "yield")
         case _:
             assert_never(value)
 

@@ -11,6 +11,19 @@ from tandem.compiler.ir.syntax import NUMBER_WORDS
 KEYWORDS: Final = frozenset({"func", "kernel", "if", "else", "yield", "return"})
 """Reserved words, which are no names."""
 
+FUNCTION_TYPE: Final = "fn"
+"""The word that begins the type of a function, before its brackets. It and the three that follow
+are no reserved words: what comes after them tells them from names."""
+
+FUN: Final = "fun"
+"""The word that begins a function that is a value, before its brackets."""
+
+PARTIAL: Final = "partial"
+"""The word before a function that becomes a value with its first arguments."""
+
+CALL: Final = "call"
+"""The word before a value that is called."""
+
 NONE: Final = "none"
 """The text of an attribute that is None."""
 

@@ -110,22 +110,22 @@ class TupleType:
         return f"({inner},)" if len(self.items) == 1 else f"({inner})"
 
 
-Type: TypeAlias = TensorType | TupleType
-
-T = TypeVar("T")
-Nested: TypeAlias = T | tuple["Nested[T]", ...]
-"""A leaf, or a tuple of leaves and tuples."""
-
-
 @dataclass(frozen=True, slots=True)
 class FunctionType:
-    """Types of parameters and result. No value has this type: functions are not values."""
+    """The type of a function: types of parameters and result."""
 
     params: tuple[Type, ...]
     result: Type
 
     def __str__(self) -> str:
-        return f"({', '.join(map(str, self.params))}) -> {self.result}"
+        return f"fn({', '.join(map(str, self.params))}) -> {self.result}"
+
+
+Type: TypeAlias = TensorType | TupleType | FunctionType
+
+T = TypeVar("T")
+Nested: TypeAlias = T | tuple["Nested[T]", ...]
+"""A leaf, or a tuple of leaves and tuples."""
 
 
 def leaves(nested: Nested[T]) -> Iterator[T]:
@@ -138,28 +138,56 @@ def leaves(nested: Nested[T]) -> Iterator[T]:
 
 
 def part_names(name: str, type_: Type) -> Nested[str]:
-    """The names of a value's tensors: `name`, or `name.0`, `name.1`, ... for a tuple."""
-    if isinstance(type_, TensorType):
-        return name
-    return tuple(part_names(f"{name}.{at}", each) for at, each in enumerate(type_.items))
+    """The names of a value's tensors: `name`, or `name.0`, `name.1`, ... for a tuple; a function
+    has none."""
+    match type_:
+        case TensorType():
+            return name
+        case TupleType(items=items):
+            return tuple(part_names(f"{name}.{at}", each) for at, each in enumerate(items))
+        case FunctionType():
+            return ()
+        case _:
+            assert_never(type_)
 
 
 def tensors_of(type_: Type) -> tuple[TensorType, ...]:
-    """The tensors in a type, in order."""
+    """The tensors in a type, in order; a function's type has none."""
     match type_:
         case TensorType():
             return (type_,)
         case TupleType(items=items):
             return tuple(tensor for each in items for tensor in tensors_of(each))
+        case FunctionType():
+            return ()
+        case _:
+            assert_never(type_)
+
+
+def has_functions(type_: Type) -> bool:
+    """Whether a value of the type is a function, or a tuple with functions in it."""
+    match type_:
+        case TensorType():
+            return False
+        case TupleType(items=items):
+            return any(map(has_functions, items))
+        case FunctionType():
+            return True
         case _:
             assert_never(type_)
 
 
 def symbols_of(type_: Type) -> frozenset[str]:
     """The names of all symbols in a type."""
-    return frozenset().union(
-        *(symbols_in(extent) for tensor in tensors_of(type_) for extent in tensor.shape)
-    )
+    match type_:
+        case TensorType(shape=shape):
+            return frozenset().union(*map(symbols_in, shape))
+        case TupleType(items=items):
+            return frozenset().union(*map(symbols_of, items))
+        case FunctionType(params=params, result=result):
+            return symbols_of(result).union(*map(symbols_of, params))
+        case _:
+            assert_never(type_)
 
 
 def stored(type_: Type) -> Type:
@@ -169,6 +197,8 @@ def stored(type_: Type) -> Type:
             return type_.stored
         case TupleType(items=items):
             return TupleType(tuple(map(stored, items)))
+        case FunctionType(params=params, result=result):
+            return FunctionType(tuple(map(stored, params)), stored(result))
         case _:
             assert_never(type_)
 
@@ -180,5 +210,8 @@ def specialised(type_: Type, sizes: Mapping[str, Extent]) -> Type:
             return replace(type_, shape=tuple(replaced(each, sizes) for each in shape))
         case TupleType(items=items):
             return TupleType(tuple(specialised(each, sizes) for each in items))
+        case FunctionType(params=params, result=result):
+            given = tuple(specialised(each, sizes) for each in params)
+            return FunctionType(given, specialised(result, sizes))
         case _:
             assert_never(type_)

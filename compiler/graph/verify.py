@@ -6,11 +6,21 @@ from collections.abc import Iterable, Mapping
 
 from tandem.compiler.errors import GraphError
 from tandem.compiler.graph.infer import infer
-from tandem.compiler.graph.nodes import Call, Function, FunctionKind, Global, If, Tuple
+from tandem.compiler.graph.nodes import (
+    Apply,
+    Call,
+    Fun,
+    Function,
+    FunctionKind,
+    Global,
+    If,
+    Partial,
+    Tuple,
+)
 from tandem.compiler.graph.opspec import AnyOp, OpSpec
 from tandem.compiler.graph.syntax import is_name
 from tandem.compiler.graph.types import TensorType, Type
-from tandem.compiler.graph.visit import all_lets, constants, functions
+from tandem.compiler.graph.visit import all_lets, constants, functions, local_params
 
 
 def verify(function: Function) -> Mapping[str, Type]:
@@ -75,20 +85,24 @@ def _calls_by_name(program: Function, called: Iterable[Function]) -> None:
                         f"function {function.name}: {let.name} calls {name} as a value, which is "
                         "called by name"
                     )
-                case Call(callee=Global(name=name, type=type_)):
+                case (
+                    Call(callee=Global(name=name, type=type_))
+                    | Partial(callee=Global(name=name, type=type_))
+                ):
+                    verb = "calls" if isinstance(let.value, Call) else "takes"
                     if function.name not in named:
                         raise GraphError(
-                            f"function {function.name}: {let.name} calls {name} by name, which a "
+                            f"function {function.name}: {let.name} {verb} {name} by name, which a "
                             "function that is called as a value may not do"
                         )
                     if name not in named:
                         raise GraphError(
-                            f"function {function.name}: {let.name} calls {name}, which is not "
+                            f"function {function.name}: {let.name} {verb} {name}, which is not "
                             "defined"
                         )
                     if named[name].type != type_:
                         raise GraphError(
-                            f"function {function.name}: {let.name} calls {name} as {type_}, which "
+                            f"function {function.name}: {let.name} {verb} {name} as {type_}, which "
                             f"is {named[name].type or 'declared without a result'}"
                         )
 
@@ -105,6 +119,7 @@ def _function(function: Function) -> None:
     for name in (
         *(each.name for each in function.params),
         *(each.name for each in all_lets(function.body)),
+        *(each.name for each in local_params(function.body)),
     ):
         if not is_name(name):
             raise GraphError(f"function {function.name}: {name!r} is no name for a value")
@@ -138,7 +153,7 @@ def _kernel(kernel: Function) -> None:
             )
     for let in kernel.body.lets:
         match let.value:
-            case If() | Call(callee=Function() | Global()):
+            case If() | Fun() | Partial() | Apply() | Call(callee=Function() | Global()):
                 raise GraphError(
                     f"kernel {kernel.name}: {let.name} is no operator, no tuple and no part of one"
                 )

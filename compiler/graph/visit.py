@@ -9,14 +9,18 @@ from typing import assert_never
 
 from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.nodes import (
+    Apply,
     Atom,
     Body,
     Call,
+    Fun,
     Function,
     Global,
     If,
     Let,
     Module,
+    Param,
+    Partial,
     Tuple,
     TupleGet,
     Value,
@@ -36,6 +40,10 @@ def atoms(value: Value) -> tuple[Atom, ...]:
             return (operand,)
         case If(condition=condition):
             return (condition,)
+        case Partial(callee=callee, args=args) | Apply(callee=callee, args=args):
+            return args if isinstance(callee, Global) else (callee, *args)
+        case Fun():
+            return ()
         case _:
             assert_never(value)
 
@@ -45,26 +53,40 @@ def bodies(value: Value) -> tuple[Body, ...]:
     match value:
         case If(then=then, otherwise=otherwise):
             return (then, otherwise)
-        case Call() | Tuple() | TupleGet():
+        case Fun(body=body):
+            return (body,)
+        case Call() | Tuple() | TupleGet() | Partial() | Apply():
             return ()
         case _:
             assert_never(value)
 
 
 def map_atoms(value: Value, change: Callable[[Atom], Atom]) -> Value:
-    """The value with changed operands; a `TupleGet` is kept if its operand became a constant."""
+    """The value with changed operands; a `TupleGet` is kept if its operand became a constant, and
+    so is a callee."""
     match value:
         case Call():
             return replace(value, args=tuple(change(each) for each in value.args))
         case Tuple(items=items):
             return Tuple(tuple(change(each) for each in items))
         case TupleGet(operand=operand, index=index):
-            changed = change(operand)
-            return TupleGet(changed, index) if isinstance(changed, Var) else value
+            return TupleGet(_changed(operand, change), index)
         case If():
             return replace(value, condition=change(value.condition))
+        case Partial(callee=callee, args=args):
+            new = callee if isinstance(callee, Global) else _changed(callee, change)
+            return Partial(new, tuple(change(each) for each in args))
+        case Apply(callee=callee, args=args):
+            return Apply(_changed(callee, change), tuple(change(each) for each in args))
+        case Fun():
+            return value
         case _:
             assert_never(value)
+
+
+def _changed(name: Var, change: Callable[[Atom], Atom]) -> Var:
+    changed = change(name)
+    return changed if isinstance(changed, Var) else name
 
 
 def map_bodies(value: Value, change: Callable[[Body], Body]) -> Value:
@@ -72,7 +94,9 @@ def map_bodies(value: Value, change: Callable[[Body], Body]) -> Value:
     match value:
         case If(condition=condition, then=then, otherwise=otherwise):
             return If(condition, change(then), change(otherwise))
-        case Call() | Tuple() | TupleGet():
+        case Fun(body=body):
+            return replace(value, body=change(body))
+        case Call() | Tuple() | TupleGet() | Partial() | Apply():
             return value
         case _:
             assert_never(value)
@@ -125,9 +149,29 @@ def _copied(body: Body, around: Mapping[str, Atom], taken: set[str]) -> Body:
         new = names[let.name]
         assert isinstance(new, Var), "a value's new name"
         value = rename(let.value, names)
+        if isinstance(value, Fun):
+            params = tuple(
+                replace(param, name=unique_name(param.name, taken)) for param in value.params
+            )
+            names.update(
+                (old.name, Var(new.name)) for old, new in zip(value.params, params, strict=True)
+            )
+            value = replace(value, params=params)
         value = map_bodies(value, lambda inner: _copied(inner, names, taken))
         lets.append(replace(let, name=new.name, value=value, type=None))
     return Body(tuple(lets), renamed(body.result, names))
+
+
+def local_params(body: Body) -> Iterator[Param]:
+    """The parameters of the functions that are written in a body, in the order of the text."""
+    for let in all_lets(body):
+        if isinstance(let.value, Fun):
+            yield from let.value.params
+
+
+def makes_functions(body: Body) -> bool:
+    """Whether a function is a value in the body."""
+    return any(isinstance(let.value, Partial | Fun | Apply) for let in all_lets(body))
 
 
 def rewrite_lets(body: Body, change: Callable[[Let], tuple[Let, ...]]) -> Body:
@@ -193,11 +237,21 @@ def functions(function: Function) -> tuple[Function, ...]:
 
 
 def calls_by_name(body: Body) -> Iterator[str]:
-    """The names of the functions that a body calls by name, as often as it does."""
+    """The names of the functions that a body calls by name or takes as values, as often as it
+    does."""
     for let in all_lets(body):
         match let.value:
-            case Call(callee=Global(name=name)):
+            case Call(callee=Global(name=name)) | Partial(callee=Global(name=name)):
                 yield name
+
+
+def taken_as_values(body: Body) -> frozenset[str]:
+    """The names of the functions that are values in a body."""
+    return frozenset(
+        let.value.callee.name
+        for let in all_lets(body)
+        if isinstance(let.value, Partial) and isinstance(let.value.callee, Global)
+    )
 
 
 def called_by_name(program: Function) -> frozenset[str]:

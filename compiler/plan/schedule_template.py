@@ -108,14 +108,15 @@ class HostPacking:
         Suffix of the new tensor's name, after the operand's name.
     operator, attributes
         The operator that makes it from the operand.
-    first
-        The match's first operator, applied to the new tensor under the operand's name.
+    replaced
+        Operators of the match in another form, under their names: the one that reads the operand,
+        applied to the new tensor under the operand's name, and what that reads.
     """
 
     suffix: str
     operator: str
     attributes: Attributes
-    first: Let
+    replaced: tuple[Let, ...]
 
 
 class ScheduleTemplate(ABC, Generic[W, M]):

@@ -10,15 +10,20 @@ from tandem.compiler.graph.evaluate import NestedArray, Runner
 from tandem.compiler.graph.nodes import Function
 from tandem.compiler.quantise.compressed.calibrated import Gram
 from tandem.compiler.quantise.compressed.compressor import Compression, Compressor
-from tandem.compiler.quantise.compressed.formats import FormatChoice, refusal
+from tandem.compiler.quantise.compressed.formats import FormatChoice
+from tandem.compiler.quantise.compressed.layer_costs import LayerCost, by_product
 from tandem.compiler.quantise.compressed.network_loss import NetworkLoss
 from tandem.compiler.quantise.compressed.products import WeightedProduct, weighted_products
 from tandem.compiler.quantise.compressed.samples import DataSamples
+from tandem.compiler.quantise.layer_names import layer_names
 from tandem.compiler.quantise.options import QuantiseOptions
 from tandem.compiler.quantise.points import tensor_name
 from tandem.compiler.quantise.quantised import Quantised
+from tandem.compiler.quantise.weight_rules import rules_by_layer
 
 Products = Mapping[str, WeightedProduct]
+LayerCosts = Callable[[Function], Mapping[str, LayerCost]]
+"""What the layers of a quantised network cost on a machine, by the names of their results."""
 MOST_SAMPLES: Final = 16
 """Samples on which the loss of a network is measured."""
 
@@ -54,6 +59,7 @@ def compressed_network(
     options: QuantiseOptions,
     data: DataSamples,
     apply: Callable[[Compression], Quantised],
+    costs: LayerCosts | None = None,
 ) -> Quantised:
     """The network quantised by `apply`, with formats of weights as the options say.
 
@@ -61,19 +67,21 @@ def compressed_network(
     ----------
     data
         Samples of the data of products.
+    costs
+        What layers of a quantised network cost, where they choose for a machine.
 
     Raises
     ------
     QuantisationError
         The loss is more than is allowed; the network has no product, or no result of floats whose
-        loss could be measured.
+        loss could be measured; a pattern of names matches no layer.
     """
     products, tensors = products_of(real), data_of(real)
     if not products:
         raise QuantisationError(
-            f"--weights {options.weights.kind.value}: the network has no product with constant "
-            "weights"
+            f"--weights {options.weights}: the network has no product with constant weights"
         )
+    rules = rules_by_layer(options.weights.rules, layer_names(real, products))
     grams: dict[str, Gram | None] = {}
 
     def gram(name: str) -> Gram | None:
@@ -85,8 +93,6 @@ def compressed_network(
         return None
 
     compressor = Compressor(gram if options.weights.calibrated else no_gram, options.mode)
-    form = options.weights.kind.form
-    refusals = {} if form is None else {name: refusal(products[name], form) for name in products}
     measured: list[NetworkLoss] = []
 
     def decibels(network: Quantised) -> float:
@@ -94,11 +100,17 @@ def compressed_network(
             measured.append(NetworkLoss.of(real, samples[:MOST_SAMPLES], run))
         return measured[0].decibels(network.function)
 
+    def costs_of_products(network: Quantised) -> Mapping[str, LayerCost]:
+        assert costs is not None, "it is asked for them"
+        return by_product(costs(network.function), network.weights)
+
     choice = FormatChoice(
         options.weights,
         products,
         compressor,
-        lambda formats: apply(Compression(compressor, formats, refusals)),
+        lambda formats, reasons: apply(Compression(compressor, formats, reasons)),
         decibels,
+        rules,
+        None if costs is None else costs_of_products,
     )
     return choice.network()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -14,16 +14,15 @@ from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.infer import infer
 from tandem.compiler.graph.nodes import Atom, Body, Call, Function, Let, Var
 from tandem.compiler.graph.operators import OPERATORS
-from tandem.compiler.graph.opspec import OpSpec
 from tandem.compiler.graph.syntax import unique_name
+from tandem.compiler.graph.types import TensorType, Type
 from tandem.compiler.graph.verify import verify
-from tandem.compiler.graph.visit import bodies, names_in, names_of
-from tandem.compiler.quantise.compressed.products import WeightedProduct, product_of
+from tandem.compiler.quantise.compressed.products import product_of
 from tandem.compiler.quantise.compressed.samples import DataSamples
 from tandem.compiler.quantise.histogram import Histogram, scale_of
 from tandem.compiler.quantise.options import QuantiseOptions
 from tandem.compiler.quantise.points import int8_values
-from tandem.compiler.quantise.rules import DATA_MOVEMENT, RULES
+from tandem.compiler.quantise.real_readers import Readers
 from tandem.compiler.quantise.smooth_activations import by_feature
 
 _WORTH: Final = 0.8
@@ -38,7 +37,8 @@ class EqualiseResults:
 
     ::
 
-        y = conv2d(x, w, b)         ->     e = conv2d(x, w * powers of two, b * powers of two)
+        s = conv2d(x, w)            ->     s = conv2d(x, w * powers of two)
+        y = add(s, b)                      e = add(s, b * powers of two)
         z = gelu(y)                        y = multiply(e, 1 / powers of two)
                                            z = gelu(y)
 
@@ -50,7 +50,7 @@ class EqualiseResults:
     Attributes
     ----------
     samples
-        Samples of the results of products.
+        Samples of the results of products (`results_of`).
     """
 
     samples: DataSamples
@@ -62,31 +62,42 @@ class EqualiseResults:
         as they are."""
         verify(function)
         types = infer(function)
-        readers = _Readers.of(function, frozenset(int8_values(function, types)))
+        readers = Readers.of(function, frozenset(int8_values(function, types)))
         taken = set(types)
+        changed: dict[str, NDArray[np.float64]] = {}
+        ends: set[str] = set()
+        for chain in readers.chains(types):
+            factors = self._factors(chain) if readers.compute_in_real(chain[-1].name) else None
+            if factors is not None:
+                changed |= {let.name: factors for let in chain}
+                ends.add(chain[-1].name)
         lets: list[Let] = []
         for let in function.body.lets:
-            product = product_of(let)
-            factors = None
-            if product is not None and readers.compute_in_real(let.name):
-                factors = self._factors(let, product)
-            if product is None or factors is None:
+            if let.name not in changed:
                 lets.append(let)
                 continue
+            factors = changed[let.name]
+            value = _times(let, factors, types)
+            if let.name not in ends:
+                lets.append(replace(let, value=value))
+                continue
             even = unique_name(f"{let.name}_even", taken)
-            lets.append(replace(let, name=even, value=_times(let, product, factors)))
-            shape = (-1, *(1,) * max(product.weights.ndim - 2, 0))
-            numbers = Constant((1 / factors).astype(np.float32).reshape(shape))
+            lets.append(replace(let, name=even, value=value))
+            type_ = types[let.name]
+            assert isinstance(type_, TensorType), "the result of a product"
+            numbers = Constant((1 / factors).astype(np.float32).reshape(_axis(type_)))
             back = Call(OPERATORS["multiply"], (Var(even), numbers), NO_ATTRIBUTES)
             lets.append(replace(let, value=back))
         return replace(function, body=Body(tuple(lets), function.body.result))
 
-    def _factors(self, let: Let, product: WeightedProduct) -> NDArray[np.float64] | None:
+    def _factors(self, chain: Sequence[Let]) -> NDArray[np.float64] | None:
         """What each output channel is multiplied with; None where it is not worth it."""
+        product = product_of(chain[0])
+        assert product is not None, "a chain begins with a product"
         channels = len(product.weights)
-        values = self.samples.values(let.name)
-        assert isinstance(let.value, Call), "a product"
-        if not values or not all(_is_bias(each, channels) for each in let.value.args[2:]):
+        values = self.samples.values(chain[-1].name)
+        assert isinstance(chain[0].value, Call), "a product"
+        if not values or not all(_is_bias(each, channels) for each in chain[0].value.args[2:]):
             return None
         rows = np.concatenate([by_feature(value, channels) for value in values]).astype(np.float64)
         ranges = np.abs(rows).max(0)
@@ -108,49 +119,11 @@ class EqualiseResults:
         return float(((near - rows) ** 2).mean())
 
 
-@dataclass(frozen=True, slots=True)
-class _Readers:
-    """Who reads each value of a body.
-
-    Attributes
-    ----------
-    of_value
-        The values that read it; None for one that a body within reads.
-    returned
-        The result of the body.
-    int8
-        The values that become int8.
-    """
-
-    of_value: Mapping[str, tuple[Let | None, ...]]
-    returned: Atom
-    int8: frozenset[str]
-
-    @classmethod
-    def of(cls, function: Function, int8: frozenset[str]) -> _Readers:
-        found: dict[str, tuple[Let | None, ...]] = {}
-        for let in function.body.lets:
-            within = {name for body in bodies(let.value) for name in names_in(body)}
-            for name in names_of(let.value) | within:
-                reader = None if name in within else let
-                found[name] = (*found.get(name, ()), reader)
-        return cls(found, function.body.result, int8)
-
-    def compute_in_real(self, name: str) -> bool:
-        """Whether all that reads a value is computed in real numbers."""
-        readers = self.of_value.get(name, ())
-        return bool(readers) and self.returned != Var(name) and all(map(self._is_real, readers))
-
-    def _is_real(self, reader: Let | None) -> bool:
-        if reader is None or reader.name in self.int8:
-            return False
-        value = reader.value
-        if not isinstance(value, Call) or not isinstance(value.callee, OpSpec):
-            return False
-        operator = value.callee.name
-        if operator in DATA_MOVEMENT:
-            return self.compute_in_real(reader.name)
-        return operator not in RULES or RULES[operator].on_demand
+def results_of(function: Function) -> set[str]:
+    """The names of the values that the pass may round otherwise: products, with their biases."""
+    types = infer(function)
+    readers = Readers.of(function, frozenset())
+    return {chain[-1].name for chain in readers.chains(types)}
 
 
 def _is_bias(atom: Atom, channels: int) -> bool:
@@ -158,9 +131,26 @@ def _is_bias(atom: Atom, channels: int) -> bool:
     return isinstance(atom, Constant) and atom.array.shape == (channels,)
 
 
-def _times(let: Let, product: WeightedProduct, factors: NDArray[np.float64]) -> Call:
-    """The product with weights and bias times the factors of output channels."""
-    assert isinstance(let.value, Call), "a product"
+def _axis(type_: TensorType) -> tuple[int, ...]:
+    """The shape of numbers for each channel, which broadcasts to a tensor."""
+    return (-1,) if type_.rank <= 2 else (-1, *(1,) * (type_.rank - 2))
+
+
+def _times(let: Let, factors: NDArray[np.float64], types: Mapping[str, Type]) -> Call:
+    """A product, or the sum with its bias, times the factors of output channels."""
+    assert isinstance(let.value, Call), "it is computed"
+    product = product_of(let)
+    if product is None:
+        type_ = types[let.name]
+        assert isinstance(type_, TensorType), "the result of a product"
+        numbers = factors.reshape(_axis(type_))
+        args = (
+            Constant((arg.array * numbers).astype(arg.array.dtype))
+            if isinstance(arg, Constant)
+            else arg
+            for arg in let.value.args
+        )
+        return replace(let.value, args=tuple(args))
     data, _, *rest = let.value.args
     shape = (-1, *(1,) * (product.weights.ndim - 1))
     scaled: NDArray[Any] = product.weights * factors.reshape(shape)

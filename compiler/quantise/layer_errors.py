@@ -15,6 +15,7 @@ from tandem.compiler.graph.passes import Fuse, transform
 from tandem.compiler.graph.verify import verify
 from tandem.compiler.graph.visit import atoms
 from tandem.compiler.ir.dtypes import INT8
+from tandem.compiler.quantise.compressed.products import PRODUCTS
 from tandem.compiler.quantise.forms import Scale
 from tandem.compiler.quantise.layers import QuantisedLayer, layers
 from tandem.compiler.quantise.network import has_scales
@@ -60,6 +61,11 @@ class LayerError:
     clipped: float
     readers: tuple[str, ...] = ()
     only_rounds: bool = False
+
+    @property
+    def multiplies(self) -> bool:
+        """Whether a product is among the operators."""
+        return not PRODUCTS.isdisjoint(self.operators)
 
 
 def layer_errors(

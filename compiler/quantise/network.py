@@ -14,6 +14,7 @@ from tandem.compiler.graph.infer import infer
 from tandem.compiler.graph.nodes import Call, Function
 from tandem.compiler.graph.opspec import OpSpec
 from tandem.compiler.graph.passes import (
+    Defunctionalise,
     EliminateCommon,
     EliminateDead,
     FoldConstants,
@@ -32,11 +33,12 @@ from tandem.compiler.quantise.compressed.layer_weights import LayerWeights
 from tandem.compiler.quantise.compressed.results import with_results
 from tandem.compiler.quantise.compressed.samples import DataSamples
 from tandem.compiler.quantise.compressed_network import (
+    LayerCosts,
     compressed_network,
     data_of,
     tensors_of_products,
 )
-from tandem.compiler.quantise.equalise_results import EqualiseResults
+from tandem.compiler.quantise.equalise_results import EqualiseResults, results_of
 from tandem.compiler.quantise.fold_affine import FoldAffine
 from tandem.compiler.quantise.forms import Scale, ValueForms
 from tandem.compiler.quantise.histogram import Histogram, scale_of
@@ -54,7 +56,6 @@ from tandem.compiler.quantise.scaled_products import ScaleProducts
 from tandem.compiler.quantise.smooth_activations import SmoothActivations
 from tandem.compiler.quantise.stated_constants import MoveDequantise
 from tandem.compiler.quantise.token_layers import TokenLayers
-from tandem.compiler.quantise.weight_options import WeightKind
 
 
 def has_scales(function: Function) -> bool:
@@ -74,6 +75,7 @@ def quantise_network(
     run: Runner,
     options: QuantiseOptions | None = None,
     targets: Sequence[Target[Any]] = (),
+    costs: LayerCosts | None = None,
 ) -> Quantised:
     """The network with int8 tensors and int32 accumulators wherever operators have rules.
 
@@ -88,17 +90,27 @@ def quantise_network(
         The runner of kernels, in calibration and constant folding.
     targets
         The targets that have to compute every requantisation exactly.
+    costs
+        What layers cost on the machine for which they choose formats of weights; None to choose by
+        the sizes of weights.
 
     Raises
     ------
     QuantisationError
-        See `calibrate`; a tensor that has no elements; a name in `keep_float` that nothing has.
+        See `calibrate`; a tensor that has no elements; a name in `keep_float` that nothing has; a
+        format of weights for a network that states its own scales, and keeps its weights.
     GraphError
         The function is not legal; a sample does not fit.
     """
     chosen_options = options if options is not None else QuantiseOptions()
+    function = Defunctionalise().apply(function)
     _check_not_empty(function)
+    weights = chosen_options.weights
     if has_scales(function):
+        if weights.asks:
+            raise QuantisationError(
+                f"--weights {weights}: the model states its own scales, and keeps its weights"
+            )
         stated = (
             *(EliminateDead(), EliminateCommon(), IntegerMoves(), MoveDequantise(run)),
             *(IntegerProducts(), TokenLayers(), ComputeOnParts(), SliceImages()),
@@ -113,13 +125,12 @@ def quantise_network(
         KeepFloat(chosen_options.keep_float, function),
     )
     real = transform(function, passes)
-    weights = chosen_options.weights
-    if weights.kind is WeightKind.INT8 and not weights.smooth:
+    if not weights.asks and not weights.smooth:
         found = calibrate(real, samples, run)
         return apply_scales(real, scales_from(found, chosen_options), chosen_options, targets)
     kept = [list(sample) for sample in samples]
     if weights.smooth:
-        seen = DataSamples(tensors_of_products(real))
+        seen = DataSamples(tensors_of_products(real) | results_of(real))
         calibrate(real, kept, run, seen.add)
         smoothing = (
             *(SmoothActivations(seen, chosen_options), EqualiseResults(seen, chosen_options)),
@@ -132,7 +143,7 @@ def quantise_network(
     def apply(compression: Compression) -> Quantised:
         return apply_scales(real, chosen, chosen_options, targets, compression)
 
-    return compressed_network(real, kept, run, chosen_options, data, apply)
+    return compressed_network(real, kept, run, chosen_options, data, apply, costs)
 
 
 def _check_not_empty(function: Function) -> None:

@@ -19,7 +19,6 @@ from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.infer import infer
 from tandem.compiler.graph.nodes import Body, Call, Function, Let, Var
 from tandem.compiler.graph.operators import OPERATORS
-from tandem.compiler.graph.opspec import OpSpec
 from tandem.compiler.graph.syntax import unique_name
 from tandem.compiler.graph.types import TensorType, Type
 from tandem.compiler.graph.verify import verify
@@ -29,15 +28,10 @@ from tandem.compiler.quantise.compressed.products import (
     weighted_products,
 )
 from tandem.compiler.quantise.compressed.samples import DataSamples
-from tandem.compiler.quantise.histogram import Histogram, scale_of
 from tandem.compiler.quantise.options import QuantiseOptions
-from tandem.compiler.quantise.rules import DATA_MOVEMENT, RULES
-from tandem.compiler.quantise.weights import quantised_weights
+from tandem.compiler.quantise.real_readers import is_computed_in_real
+from tandem.compiler.quantise.smooth_factors import SmoothFactors
 
-_STRENGTHS: Final = (0.25, 0.4, 0.5, 0.6, 0.75)
-"""How much of the range goes into weights, from none (0) to all of it (1)."""
-_WORTH: Final = 0.8
-"""The noise that is left where a change is worth it, relative to that without."""
 _MOST_ROWS: Final = 1024
 """Rows of data on which noise is measured."""
 
@@ -81,7 +75,7 @@ class SmoothActivations:
         factors = {
             name: found
             for name, products in readers.items()
-            if _is_computed_in_real(name, lets)
+            if is_computed_in_real(name, lets)
             and (found := self._factors(name, products)) is not None
         }
         return replace(function, body=_smoothed(function.body, types, factors))
@@ -94,80 +88,16 @@ class SmoothActivations:
         parts = [by_feature(value, features) for value in self.samples.values(name)]
         if not parts:
             return None
-        rows = np.concatenate(parts)
-        rows = rows[:: max(1, len(rows) // _MOST_ROWS)].astype(np.float64)
-        ranges = np.abs(np.concatenate(parts)).max(0).astype(np.float64)
-        weights = [
-            np.moveaxis(product.weights, 1, -1).reshape(-1, features) for product in products
-        ]
-        largest = np.max([np.abs(each).max(0) for each in weights], axis=0).astype(np.float64)
-        if not (ranges > 0).any() or not (largest > 0).any():
-            return None
-        ones = np.ones(features)
-        plain = self._noise(rows, products, ones)
-        best, found = plain * _WORTH, None
-        for strength in _STRENGTHS:
-            factors = _powers(ranges, largest, strength)
-            noise = self._noise(rows, products, factors)
-            if noise < best:
-                best, found = noise, factors
-        return found
-
-    def _noise(
-        self,
-        rows: NDArray[np.float64],
-        products: Sequence[WeightedProduct],
-        factors: NDArray[np.float64],
-    ) -> float:
-        """The mean square error of the products' results, of data and of weights, as if the errors
-        of features were independent."""
-        data = rows * factors
-        histogram = Histogram()
-        histogram.add(data)
-        step = scale_of(histogram, self.options)
-        off = np.clip(np.rint(data / step), -127, 127) * step - data
-        of_data, energies = (off**2).mean(0), (data**2).mean(0)
-        total = 0.0
-        for product in products:
-            shape = (1, -1, *(1,) * (product.weights.ndim - 2))
-            weights = product.weights / factors.reshape(shape)
-            rounded = quantised_weights(weights, np.zeros(len(weights)), 1.0, self.options).real
-            axes = (0, *range(2, weights.ndim))
-            total += float((weights**2).sum(axes) @ of_data)
-            total += float(((rounded - weights) ** 2).sum(axes) @ energies)
-        return total
-
-
-def _powers(
-    ranges: NDArray[np.float64], largest: NDArray[np.float64], strength: float
-) -> NDArray[np.float64]:
-    """Powers of two near the factors that move `strength` of the data's range into weights."""
-    known = (ranges > 0) & (largest > 0)
-    logs = np.zeros(len(ranges))
-    logs[known] = -strength * np.log2(ranges[known])
-    logs[known] += (1 - strength) * np.log2(largest[known])
-    logs[known] -= np.median(logs[known])
-    return np.exp2(np.clip(np.rint(logs), -16, 16))
+        whole = np.concatenate(parts)
+        rows = whole[:: max(1, len(whole) // _MOST_ROWS)].astype(np.float64)
+        ranges = np.abs(whole).max(0).astype(np.float64)
+        return SmoothFactors(rows, ranges, products, self.options).best()
 
 
 def by_feature(value: NDArray[Any], features: int) -> NDArray[Any]:
     """Data as [rows, features]: features are axis 1 of images and the last of matrices."""
     moved = np.moveaxis(value, 1, -1) if value.ndim > 2 else value
     return moved.reshape(-1, features)
-
-
-def _is_computed_in_real(name: str, lets: Mapping[str, Let]) -> bool:
-    """Whether quantisation computes a value in real numbers, and perhaps moves it then."""
-    while name in lets:
-        value = lets[name].value
-        if not isinstance(value, Call) or not isinstance(value.callee, OpSpec):
-            return False
-        operands = [atom for atom in value.args if isinstance(atom, Var)]
-        if value.callee.name in DATA_MOVEMENT and len(operands) == 1:
-            name = operands[0].name
-        else:
-            return value.callee.name not in RULES
-    return False
 
 
 def _divided(product: WeightedProduct, factors: NDArray[np.float64]) -> Constant:

@@ -1,46 +1,16 @@
-"""Options of compressed weights: the format, groups, the loss that is allowed."""
+"""Options of compressed weights: the formats, groups, the loss that is allowed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import Final
 
 from tandem.compiler.errors import QuantisationError
-from tandem.hw.weight_formats import BINARY, INT4, MXFP4, NF4, TERNARY, WeightFormat
+from tandem.compiler.quantise.weight_kinds import DEFAULT_GROUP, GROUPS, WeightKind
+from tandem.compiler.quantise.weight_rules import WeightRule
 
-GROUPS: Final = (16, 32, 64, 128)
-"""The numbers of input channels that may have one scale."""
-DEFAULT_GROUP: Final = 32
 DEFAULT_LOSS: Final = 6.0
 """What `WeightKind.AUTO` may lose unless somebody says otherwise, in decibels."""
-
-
-class WeightKind(Enum):
-    """How weights are stored."""
-
-    INT8 = "int8"
-    INT4 = "int4"
-    MXFP4 = "mxfp4"
-    NF4 = "nf4"
-    TERNARY = "ternary"
-    BINARY = "binary"
-    AUTO = "auto"
-    """Each layer as its error allows."""
-
-    @property
-    def form(self) -> WeightFormat | None:
-        """The format; None for int8, and where layers choose."""
-        return _FORMATS.get(self)
-
-
-_FORMATS = {
-    WeightKind.INT4: INT4,
-    WeightKind.MXFP4: MXFP4,
-    WeightKind.NF4: NF4,
-    WeightKind.TERNARY: TERNARY,
-    WeightKind.BINARY: BINARY,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +20,7 @@ class WeightOptions:
     Attributes
     ----------
     kind
-        See `WeightKind`.
+        The format of layers that no rule names; see `WeightKind`.
     group
         The input channels that have one scale, one of `GROUPS`.
     max_loss
@@ -61,6 +31,8 @@ class WeightOptions:
         calibration, instead of to the nearest.
     smooth
         Whether the range of activations is moved into weights where that makes the error less.
+    rules
+        The formats of layers by name; of several rules that match, the last counts.
     """
 
     kind: WeightKind = WeightKind.INT8
@@ -68,6 +40,7 @@ class WeightOptions:
     max_loss: float | None = None
     calibrated: bool = False
     smooth: bool = False
+    rules: tuple[WeightRule, ...] = ()
 
     def __post_init__(self) -> None:
         if self.group not in GROUPS:
@@ -75,6 +48,19 @@ class WeightOptions:
             raise QuantisationError(f"groups of {self.group} weights: {allowed} are allowed")
         if self.max_loss is not None and not self.max_loss >= 0:
             raise QuantisationError(f"a loss of {self.max_loss:g} dB: 0 or more is allowed")
+
+    @property
+    def asks(self) -> bool:
+        """Whether a format of weights is asked for."""
+        return self.kind is not WeightKind.INT8 or bool(self.rules)
+
+    @property
+    def chooses(self) -> bool:
+        """Whether layers choose their formats."""
+        return WeightKind.AUTO in (self.kind, *(rule.kind for rule in self.rules))
+
+    def __str__(self) -> str:
+        return ", ".join((self.kind.value, *map(str, self.rules)))
 
 
 INT8_WEIGHTS: Final = WeightOptions()

@@ -7,11 +7,12 @@ from tandem.hw.storage import Kind, storage_of
 
 
 def memory_bits(config: HardwareConfig) -> int:
-    """Bits of all on-chip memories, in all their copies, and of all queues."""
+    """Bits of all on-chip memories and tables, in all their copies, and of all queues."""
     return sum(storage.bits for storage in storage_of(config).values())
 
 
 def queue_bits(config: HardwareConfig) -> int:
     """Bits of the queues of instructions, of data read, and of bursts under way."""
     every = storage_of(config).values()
-    return sum(storage.bits for storage in every if storage.kind is not Kind.MEMORY)
+    others = (Kind.MEMORY, Kind.TABLE)
+    return sum(storage.bits for storage in every if storage.kind not in others)

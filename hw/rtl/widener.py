@@ -11,15 +11,11 @@ from tandem.hw.config import HardwareConfig
 from tandem.hw.rtl.block import Block
 from tandem.hw.rtl.layouts import clog2
 from tandem.hw.rtl.load_dma import WritePort
-from tandem.hw.rtl.scaled_weight import WEIGHT_BITS, ScaledWeight
+from tandem.hw.rtl.scaled_weight import SCALE_DIGITS, WEIGHT_BITS, ScaledWeight, digits_of
 from tandem.hw.topology import MemoryId
 from tandem.hw.weight_formats import SCALE_BITS
-from tandem.hw.widening import widening_of
+from tandem.hw.widening import NARROW_ENTRIES, TABLE_READ_PORTS, widening_of
 
-NARROW_ENTRIES = 4
-"""Entries that codes of 2 bits reach."""
-READ_PORTS = 3
-"""Lanes that share a copy of the table: as many as read a memory of four look-up tables of xc7."""
 TABLE_WRITE = data.StructLayout({"valid": 1, "index": clog2(TABLE_ENTRIES), "entry": WEIGHT_BITS})
 """A write of one entry of the table."""
 
@@ -48,7 +44,7 @@ class Widener(Block):
         self._config = config
         self._memories = memories
         self._widening = widening = widening_of(config)
-        self._wide = 2 * config.bus_bytes
+        self._wide = widening.wide_lanes
         super().__init__(
             {
                 "write": In(WritePort(config, memories)),
@@ -63,14 +59,11 @@ class Widener(Block):
         write, wide = self.write, self._wide
         plain = write.select[self._memories.index(MemoryId.WGT)]
         coded = write.select[self._memories.index(MemoryId.WGT_CODES)]
-        scaled = Signal()
+        scaled = write.coding == Coding.BITS_4_SCALED
         is_scales = Signal()
         repeats = Signal()
-        m.d.comb += [
-            scaled.eq(coded & (write.coding == Coding.BITS_4_SCALED)),
-            # Beats of scales have the highest numbers: those of codes are counted from 0.
-            is_scales.eq(scaled & write.bank[-1] & ~write.pad),
-        ]
+        # Beats of scales have the highest numbers: those of codes are counted from 0.
+        m.d.comb += is_scales.eq(coded & scaled & write.bank[-1] & ~write.pad)
         with m.If(write.valid & (plain | coded) & ~is_scales):
             m.d.sync += self.enable.eq(self._banks(m, coded))
         with m.Else():
@@ -79,8 +72,8 @@ class Widener(Block):
             self.address.eq(write.address),
             repeats.eq(write.pad | ~coded | (write.coding >= Coding.BITS_4)),
         ]
-        scales = self._scales(m, is_scales, scaled)
-        products = self._wide_lanes(m, coded, scales)
+        digits = self._digits(m, is_scales)
+        products = self._wide_lanes(m, coded, digits)
         narrow = self._narrow_lanes(m)
         repeated = [Mux(repeats, products[at % wide], narrow[at]) for at in range(len(narrow))]
         m.d.comb += self.data.eq(Cat(products, repeated))
@@ -116,8 +109,9 @@ class Widener(Block):
             m.d.comb += inside[at].eq(write.pad | Cat(*found, count[word_bits]).any())
         return Cat(inside & word.replicate(len(inside)) for word in words)
 
-    def _scales(self, m: Module, is_scales: Value, scaled: Value) -> list[Value]:
-        """The scales of the rows that a beat of codes has, or its part of a row; 1 without."""
+    def _digits(self, m: Module, is_scales: Value) -> list[Value]:
+        """The scales of the rows that a beat of codes has, or its part of a row, as digits; 1
+        without scales."""
         config, write, in_beat = self._config, self.write, self._wide
         kept = Signal(SCALE_BITS * config.block_out, reset_less=True)
         beats = self._widening.scale_beats
@@ -128,46 +122,44 @@ class Widener(Block):
         rows = max(1, in_beat // config.block_in)
         # Several beats share a row that is longer than a beat.
         first = write.bank >> clog2(max(1, config.block_in // in_beat))
-        now = Signal(SCALE_BITS * rows, name="scales", reset_less=True)
-        ones = Cat(Const(1, SCALE_BITS) for _ in range(rows))
         chosen = kept.word_select(first, SCALE_BITS * rows)
-        m.d.sync += now.eq(Mux(scaled & ~write.pad, chosen, ones))
-        return [now.word_select(row, SCALE_BITS) for row in range(rows)]
+        found = []
+        for row in range(rows):
+            digits = Signal(SCALE_DIGITS, name=f"digits_{row}", reset_less=True)
+            m.d.sync += digits.eq(digits_of(Const(1, SCALE_BITS)))
+            with m.If(write.coding == Coding.BITS_4_SCALED):
+                m.d.sync += digits.eq(digits_of(chosen.word_select(row, SCALE_BITS)))
+            found.append(digits)
+        return found
 
-    def _wide_lanes(self, m: Module, coded: Value, scales: list[Value]) -> list[Value]:
+    def _wide_lanes(self, m: Module, coded: Value, digits: list[Value]) -> list[Value]:
         """The lanes for codes of all widths and for int8: their weights, multiplied."""
-        entry = self.set_entry.entry
-        lines = Cat(entry, (entry + (entry << 1))[:WEIGHT_BITS])
-        reads = self._tables(m, "wide_table", TABLE_ENTRIES, lines, self._wide)
+        write = self.write
+        plain = Signal(self._config.bus_bits, reset_less=True)
+        m.d.sync += plain.eq(Mux(coded | write.pad, 0, write.data))
+        reads = self._tables(m, "wide_table", TABLE_ENTRIES, self._wide)
         products = []
         for at in range(self._wide):
             read = reads[at]
             weight = Signal(WEIGHT_BITS, name=f"weight_{at}", reset_less=True)
-            thrice = Signal(WEIGHT_BITS, name=f"thrice_{at}", reset_less=True)
-            byte = self.write.data.word_select(at % self._config.bus_bytes, WEIGHT_BITS)
             m.d.comb += read.addr.eq(self._code(m, at, Coding.BITS_4.bits))
-            m.d.sync += [
-                weight.eq(Mux(coded, read.data[:WEIGHT_BITS], byte)),
-                thrice.eq(read.data[WEIGHT_BITS:]),
-            ]
-            with m.If(self.write.pad):
-                m.d.sync += weight.eq(0)
+            m.d.sync += weight.eq(Mux(coded & ~write.pad, read.data, 0))
             m.submodules[f"product_{at}"] = product = ScaledWeight()
             m.d.comb += [
                 product.weight.eq(weight),
-                product.thrice.eq(thrice),
-                product.scale.eq(scales[at // self._config.block_in % len(scales)]),
+                product.plain.eq(plain.word_select(at % self._config.bus_bytes, WEIGHT_BITS)),
+                product.digits.eq(digits[at // self._config.block_in % len(digits)]),
             ]
             products.append(product.product)
         return products
 
     def _narrow_lanes(self, m: Module) -> list[Value]:
         """The lanes that only codes of 1 and 2 bits reach."""
-        count = self._widening.word_banks * self._config.bus_bytes - self._wide
+        count = self._widening.narrow_lanes
         if not count:
             return []
         index_bits = clog2(NARROW_ENTRIES)
-        reads = self._tables(m, "narrow_table", NARROW_ENTRIES, self.set_entry.entry, count)
+        reads = self._tables(m, "narrow_table", NARROW_ENTRIES, count)
         weights = []
         for at in range(self._wide, self._wide + count):
             read = reads[at - self._wide]
@@ -177,23 +169,21 @@ class Widener(Block):
             weights.append(weight)
         return weights
 
-    def _tables(
-        self, m: Module, name: str, entries: int, line: Value, lanes: int
-    ) -> list[memory.ReadPort]:
-        """A read port for each lane, without a clock, of copies of the first entries of the table;
-        `line` is what is kept of an entry."""
+    def _tables(self, m: Module, name: str, entries: int, lanes: int) -> list[memory.ReadPort]:
+        """A read port for each lane, without a clock, of copies of the first entries of the
+        table."""
         ports = []
         index_bits = clog2(entries)
-        for copy in range(-(-lanes // READ_PORTS)):
-            table = memory.Memory(shape=len(line), depth=entries, init=[])
+        for copy in range(self._widening.table_copies[entries]):
+            table = memory.Memory(shape=WEIGHT_BITS, depth=entries, init=[])
             m.submodules[f"{name}_{copy}"] = table
             write, set_entry = table.write_port(), self.set_entry
             m.d.comb += [
                 write.en.eq(set_entry.valid & ~set_entry.index[index_bits:].any()),
                 write.addr.eq(set_entry.index),
-                write.data.eq(line),
+                write.data.eq(set_entry.entry),
             ]
-            count = min(READ_PORTS, lanes - copy * READ_PORTS)
+            count = min(TABLE_READ_PORTS, lanes - copy * TABLE_READ_PORTS)
             ports += [table.read_port(domain="comb") for _ in range(count)]
         return ports
 

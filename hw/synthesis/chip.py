@@ -1,7 +1,7 @@
 """Places and routes whole chips, with pins and constraints of their own, for Lattice's ECP5.
 
-As `hw.synthesis.place` does with designs, which it puts behind a shell of registers; of a chip, the
-netlist is also counted by parts.
+Of a chip the netlist is also counted by parts. `hw.synthesis.place` puts designs behind a shell of
+registers instead.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from shutil import copyfile
 from typing import Any, Final
 
 import msgspec
@@ -17,25 +16,23 @@ import msgspec
 from tandem.base.cache import ContentCache, content_key, default_cache
 from tandem.hw.synthesis.errors import SynthesisError
 from tandem.hw.synthesis.families import CELLS, Cost, Family
-from tandem.hw.synthesis.place import (
+from tandem.hw.synthesis.nextpnr import (
     NETLIST,
     NEXTPNR,
-    REPORT,
     Device,
-    Route,
-    Timing,
+    Placement,
+    Workplace,
     check_speed,
-    nextpnr_options,
-    route_of,
-    watch_nextpnr,
+    place_netlist,
+    synthesis_script,
+    synthesise,
 )
-from tandem.hw.synthesis.product_registers import absorb_registers
-from tandem.hw.synthesis.yosys import run, yosys_version
+from tandem.hw.synthesis.routes import Route, Timing, route_of
+from tandem.hw.synthesis.yosys import yosys_version
 from tandem.hw.synthesis.yowasp import Report
 
 _PARTS: Final = "parts.json"
 _ROUTE: Final = "route.json"
-_CONSTRAINTS: Final = "chip.lpf"
 # Clocks and pins of a chip of its own.
 _COSTS: Final = {**CELLS[Family.ECP5], "TRELLIS_IO": Cost(), "DCCA": Cost(), "EHXPLLL": Cost()}
 
@@ -71,8 +68,7 @@ class Chip:
     @property
     def script(self) -> str:
         """The script of Yosys that makes `netlist.json`."""
-        verilog = " ".join(name for name in self.files if name.endswith(".v"))
-        return f"read_verilog {verilog}\nsynth_ecp5 -top {self.top} -json {NETLIST}\n"
+        return synthesis_script(self.top, self.files)
 
 
 class PartUse(msgspec.Struct, frozen=True):
@@ -143,32 +139,24 @@ def lay_out(
     cache = ContentCache(place / "timing")
     parts = (yosys_version(), chip.script, repr(sorted(chip.files.items())), repr(chip.parts))
 
-    def synthesise(work: Path) -> Sequence[Path]:
-        for name, text in chip.files.items():
-            (work / name).write_text(text)
-        run(chip.script, work, place, report)
-        netlist = msgspec.json.decode((work / NETLIST).read_bytes())
-        absorb_registers(netlist)
-        (work / NETLIST).write_bytes(msgspec.json.encode(netlist))
+    def make_netlist(work: Path) -> Sequence[Path]:
+        netlist = synthesise(chip.files, chip.script, Workplace(work, place, report))
         (work / _PARTS).write_bytes(msgspec.json.encode(parts_of(netlist, chip)))
         return [work / NETLIST, work / _PARTS]
 
-    netlist = cache.entry(content_key("chip", *parts), synthesise)
+    netlist = cache.entry(content_key("chip", *parts), make_netlist)
 
     def route(seed: int) -> _Routed:
         say = None if report is None else (lambda step: report(f"seed {seed}: {step}"))
+        how = Placement(device, speed, seed)
 
         def build(work: Path) -> Sequence[Path]:
-            # Copies: nextpnr sees no file outside its folder.
-            copyfile(netlist / NETLIST, work / NETLIST)
-            (work / _CONSTRAINTS).write_text(chip.constraints)
-            options = (*nextpnr_options(device, speed, seed), "--lpf", _CONSTRAINTS)
-            NEXTPNR.run(options, work, place, watch_nextpnr(chip.top, device, say), say)
-            found = _read_report(seed, (work / REPORT).read_bytes())
-            (work / _ROUTE).write_bytes(msgspec.json.encode(found))
+            here = Workplace(work, place, say)
+            found = place_netlist(chip.top, netlist / NETLIST, how, here, chip.constraints)
+            (work / _ROUTE).write_bytes(msgspec.json.encode(_read_report(seed, found)))
             return [work / _ROUTE]
 
-        options = repr(nextpnr_options(device, speed, seed))
+        options = repr(how.options)
         key = content_key("chip route", NEXTPNR.version(), options, chip.constraints, *parts)
         return msgspec.json.decode((cache.entry(key, build) / _ROUTE).read_bytes(), type=_Routed)
 
@@ -180,8 +168,7 @@ def lay_out(
     )
 
 
-def _read_report(seed: int, text: bytes) -> _Routed:
-    report = msgspec.json.decode(text)
+def _read_report(seed: int, report: Mapping[str, Any]) -> _Routed:
     try:
         cells = {
             name: CellUse(int(use["used"]), int(use["available"]))

@@ -251,7 +251,8 @@ class StoredWeights(Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     group
         The input channels that have one scale; None without scales of groups.
     reason
-        Why the weights are int8 although another format was wanted; empty where they are not.
+        Why the weights are int8 although another format was wanted, or why the layer has chosen
+        its format; else empty.
     results
         The names of the values that are computed with it: its own, and those of the bias, the sum
         or the activation behind it.
@@ -270,6 +271,11 @@ class StoredWeights(Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
 
     def __str__(self) -> str:
         return self.format if self.group is None else f"{self.format}/{self.group}"
+
+    @property
+    def as_stored(self) -> str:
+        """The format, and whether memory has int8 in its place."""
+        return f"{self}, int8 in memory" if self.memory.startswith("int8") else str(self)
 
 
 class Manifest(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -309,10 +315,12 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
         """The bytes of the weights of all layers in `weights`, packed."""
         return sum(each.bytes for each in self.weights)
 
-    def weights_of(self, row: str) -> str | None:
-        """The format of the weights with which a layer or a step of this name computes; None where
-        no format was asked for, or it has no weights."""
-        return next((str(each) for each in self.weights if row in each.results), None)
+    def weights_of(self, row: str, macs: int) -> StoredWeights | None:
+        """The weights with which a layer or a step of this name and so many multiply-accumulates
+        computes; None where no format was asked for, or it multiplies nothing."""
+        if not macs:
+            return None
+        return next((each for each in self.weights if row in each.results), None)
 
     @property
     def returned(self) -> tuple[str, ...]:

@@ -56,6 +56,7 @@ static void write_long(const struct tandem *machine, uint32_t offset, uint64_t v
     write_register(machine, offset + 4, (uint32_t)(value >> 32));
 }
 
+#if TANDEM_CHECKSUM
 /* CRC-32 as of Ethernet and zlib, four bits at a time. */
 static uint32_t checksum(const unsigned char *bytes, size_t count)
 {
@@ -74,6 +75,7 @@ static uint32_t checksum(const unsigned char *bytes, size_t count)
     }
     return ~found;
 }
+#endif
 
 enum tandem_result tandem_open(struct tandem *machine, const struct tandem_platform *platform)
 {
@@ -96,17 +98,20 @@ enum tandem_result tandem_open(struct tandem *machine, const struct tandem_platf
 
 static enum tandem_result check_file(const unsigned char *file, size_t bytes)
 {
-    uint64_t lists, end;
+    uint64_t lists, end, placed = 0;
     uint32_t i, segments;
 
     if (bytes < 4 * HEAD_WORDS)
         return TANDEM_RESULT_DAMAGED_FILE;
     if (word(file + 4 * HEAD_MAGIC) != FILE_MAGIC || word(file + 4 * HEAD_VERSION) != FILE_VERSION)
         return TANDEM_RESULT_WRONG_FILE;
-    if (word(file + 4 * HEAD_BYTES) != bytes
-        || checksum(file + 4 * HEAD_MEMORY, bytes - 4 * HEAD_MEMORY)
-            != word(file + 4 * HEAD_CHECKSUM))
+    if (word(file + 4 * HEAD_BYTES) != bytes)
         return TANDEM_RESULT_DAMAGED_FILE;
+#if TANDEM_CHECKSUM
+    if (checksum(file + 4 * HEAD_MEMORY, bytes - 4 * HEAD_MEMORY)
+        != word(file + 4 * HEAD_CHECKSUM))
+        return TANDEM_RESULT_DAMAGED_FILE;
+#endif
     segments = word(file + 4 * HEAD_SEGMENTS);
     lists = (uint64_t)8 * word(file + 4 * HEAD_CHECKS) + (uint64_t)4 * word(file + 4 * HEAD_BASES);
     end = 4 * HEAD_WORDS + lists + (uint64_t)8 * segments;
@@ -117,21 +122,32 @@ static enum tandem_result check_file(const unsigned char *file, size_t bytes)
         uint64_t size = word(segment + 4);
 
         end += size;
-        if (word(segment) + size > word(file + 4 * HEAD_MEMORY) || end > bytes)
+        if (word(segment) < placed || word(segment) + size > word(file + 4 * HEAD_MEMORY)
+            || end > bytes)
             return TANDEM_RESULT_DAMAGED_FILE;
+        placed = word(segment) + size;
     }
     return TANDEM_RESULT_OK;
+}
+
+static void clear(unsigned char *at, size_t bytes)
+{
+    static const unsigned char zeros[64];
+    size_t part;
+
+    for (; bytes != 0; bytes -= part, at += part) {
+        part = bytes < sizeof zeros ? bytes : sizeof zeros;
+        (void)memcpy(at, zeros, part);
+    }
 }
 
 enum tandem_result tandem_load(
     struct tandem *machine, const void *file, size_t bytes, struct tandem_stream *stream)
 {
-    static const unsigned char zeros[64];
     const struct tandem_platform *platform = machine->platform;
     const unsigned char *head = file, *at, *content;
     enum tandem_result result = check_file(head, bytes);
-    uint32_t i, segments;
-    size_t part;
+    uint32_t i, segments, filled = 0;
 
     if (result != TANDEM_RESULT_OK)
         return result;
@@ -150,17 +166,18 @@ enum tandem_result tandem_load(
         || (machine->address_bits < 64
             && (stream->address + stream->bytes - 1) >> machine->address_bits != 0))
         return TANDEM_RESULT_NO_MEMORY;
-    for (i = 0; i < stream->bytes; i += (uint32_t)part) {
-        part = stream->bytes - i < sizeof zeros ? stream->bytes - i : sizeof zeros;
-        (void)memcpy(stream->memory + i, zeros, part);
-    }
     at += (size_t)4 * stream->base_count;
     segments = word(head + 4 * HEAD_SEGMENTS);
     content = at + (size_t)8 * segments;
     for (i = 0; i < segments; i++, at += 8) {
-        (void)memcpy(stream->memory + word(at), content, word(at + 4));
-        content += word(at + 4);
+        uint32_t begin = word(at), size = word(at + 4);
+
+        clear(stream->memory + filled, begin - filled);
+        (void)memcpy(stream->memory + begin, content, size);
+        content += size;
+        filled = begin + size;
     }
+    clear(stream->memory + filled, stream->bytes - filled);
     platform->flush(platform->context, stream->memory, stream->bytes);
     return TANDEM_RESULT_OK;
 }

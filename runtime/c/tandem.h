@@ -27,6 +27,9 @@ extern "C" {
 #ifndef TANDEM_BUS_LIMIT
 #define TANDEM_BUS_LIMIT 1000000u /* cycles in which a bus may stand still; 0: any number */
 #endif
+#ifndef TANDEM_CHECKSUM
+#define TANDEM_CHECKSUM 1 /* 0: files that are as safe as the program; their bytes are not summed */
+#endif
 
 /* How a call ended. */
 enum tandem_result {

@@ -9,7 +9,8 @@ from __future__ import annotations
 from tandem.hw.config import HardwareConfig
 from tandem.hw.rtl.verilog import generate
 from tandem.hw.synthesis.errors import DoesNotFitError
-from tandem.hw.synthesis.place import Device, Timing
+from tandem.hw.synthesis.nextpnr import Device
+from tandem.hw.synthesis.routes import Timing
 from tandem.scripts.bench.resources import configurations
 from tandem.scripts.timing import find_timing
 from tandem.workbench.clock import DEFAULT_SEEDS

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Final
 
 from rich.console import Console
@@ -20,19 +21,29 @@ _COARSE: Final = 30.0
 """The SQNR in dB below which a layer's own rounding counts as coarse: more is usual."""
 
 
-def print_losses(console: Console, losses: LayerLosses) -> None:
-    """Print a row for each of the layers that lose most by themselves, the worst first."""
+def print_losses(
+    console: Console, losses: LayerLosses, formats: Mapping[str, str] = MappingProxyType({})
+) -> None:
+    """Print a row for each of the layers that lose most by themselves, the worst first.
+
+    Parameters
+    ----------
+    formats
+        How weights are stored, by the names of layers; empty where no format was asked for.
+    """
     console.print()
     if not losses.in_order:
         console.print(f"against {losses.reference}: no layer has int8 values")
         return
     console.print(f"each layer against {losses.reference}, {losses.samples}, worst first:")
     console.print()
-    table = plain_table(("layer", "operators"), ("SQNR\ndB", "own\ndB", "\nclipped"))
+    weights = ("weights",) if formats else ()
+    table = plain_table(("layer", "operators", *weights), ("SQNR\ndB", "own\ndB", "\nclipped"))
     for error in losses.worst_first[:_SHOWN]:
         table.add_row(
             error.name,
             " + ".join(error.operators),
+            *((formats.get(error.source, ""),) if formats else ()),
             ratio_text(error.sqnr),
             ratio_text(error.own_sqnr),
             f"{error.clipped:.2%}",

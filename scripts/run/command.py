@@ -13,25 +13,22 @@ from tandem.hw.config_files import load_config
 from tandem.hw.memory_model import parse_memory
 from tandem.runtime.artifact import config_of, is_artifact
 from tandem.runtime.executor import Progress
-from tandem.runtime.inputs import PixelNormalisation
 from tandem.runtime.joined import join_runs
 from tandem.scripts.completion import complete_config, complete_model
 from tandem.scripts.console import errors_in_one_line, print_json
 from tandem.scripts.engine_comparison import CompareOption, choose_engine
 from tandem.scripts.errors import CommandError
 from tandem.scripts.model_options import (
+    MODEL_FLAGS,
     MODELS,
-    CalibrateOption,
     DeviceName,
     DeviceOption,
-    KeepFloatOption,
     LatencyHidingOption,
-    PixelsOption,
-    QuantiseOption,
+    ModelFlags,
     ThreadsOption,
-    model_options,
     refuse_accelerator_options,
 )
+from tandem.scripts.option_groups import with_groups
 from tandem.scripts.options import (
     CONFIGS,
     DEFAULT_CONFIG,
@@ -58,14 +55,7 @@ from tandem.scripts.run.outputs import check_archive, check_names, write_archive
 from tandem.scripts.run.profile_files import TIMELESS, ProfileFiles
 from tandem.scripts.run.table import print_run
 from tandem.scripts.run.why_table import check_layer, print_why
-from tandem.scripts.shapes import ShapeOption
-from tandem.scripts.weight_options import (
-    MaxLossOption,
-    SmoothOption,
-    WeightGroupOption,
-    WeightsOption,
-    given_options,
-)
+from tandem.scripts.weight_options import INT8_FLAGS, WeightFlags
 from tandem.sim.compare import Comparison
 from tandem.workbench.accuracy import class_accuracy, layer_losses
 from tandem.workbench.clock import Clock
@@ -81,6 +71,7 @@ from tandem.workbench.run_report import RunReport
 from tandem.workbench.why import Why, explain_run
 
 
+@with_groups
 def command(
     context: typer.Context,
     model: Annotated[
@@ -169,15 +160,8 @@ def command(
             "batch.",
         ),
     ] = None,
-    shape: ShapeOption = None,
-    quantize: QuantiseOption = None,
-    calibrate: CalibrateOption = None,
-    keep_float: KeepFloatOption = None,
-    weights: WeightsOption = None,
-    weight_group: WeightGroupOption = None,
-    max_loss: MaxLossOption = None,
-    smooth: SmoothOption = False,
-    pixels: PixelsOption = PixelNormalisation.IMAGENET,
+    flags: ModelFlags = MODEL_FLAGS,
+    formats: WeightFlags = INT8_FLAGS,
     records: RecordsOption = None,
     threads: ThreadsOption = None,
     seed: SeedOption = 0,
@@ -195,31 +179,28 @@ def command(
     with errors_in_one_line(debug):
         # Wrong usage is refused before the network is compiled and run, which takes minutes.
         check_archive(output)
-        _check_files((*(inputs or ()), calibrate, labels))
+        _check_files((*(inputs or ()), flags.calibrate, labels))
         if accuracy:
-            check_accuracy(model, quantize)
+            check_accuracy(model, flags.quantize)
         wanted = read_labels(labels, has_inputs=bool(inputs))
         on_cpu = device is DeviceName.CPU
         compiling = {
-            "--shape": bool(shape),
-            "--quantize": quantize is not None,
-            "--calibrate": calibrate is not None,
-            "--keep-float": bool(keep_float),
-            **given_options(weights, weight_group, max_loss, smooth),
+            **flags.given,
+            **formats.given,
             "--config": config is not None,
             "--no-latency-hiding": not hiding,
             "--records": records is not None,
         }
         _check_for_artifact(model, [option for option, is_set in compiling.items() if is_set])
         if on_cpu:
-            flags = {
+            others = {
                 "--compare": compare_engines is not None,
                 "--check": check,
                 "--explain": explain,
                 "--clock": clock is not None,
                 "--why": why is not None,
             }
-            refuse_accelerator_options(context, [flag for flag, is_set in flags.items() if is_set])
+            refuse_accelerator_options(context, [flag for flag, is_set in others.items() if is_set])
         engine = choose_engine(context, engine, compare_engines)
         files = ProfileFiles(report, trace)
         files.check(on_cpu, engine)
@@ -227,7 +208,13 @@ def command(
             {"--output": output, "--report": report, "--trace": trace},
             chain(
                 model_inputs(model),
-                (*(inputs or ()), calibrate, labels, config_input(config), records_input(records)),
+                (
+                    *(inputs or ()),
+                    flags.calibrate,
+                    labels,
+                    config_input(config),
+                    records_input(records),
+                ),
             ),
             force=force,
         )
@@ -240,14 +227,11 @@ def command(
         if not on_cpu:
             target = Accelerator(load_config(config or DEFAULT_CONFIG), platform.memory, hiding)
         target = with_records(target, records)
-        formats = (weights, weight_group, max_loss, smooth)
-        options = model_options(
-            quantize, calibrate, pixels, seed, shape, keep_float, weights=formats
-        )
+        options = flags.options(seed, formats)
         with show_activity("run", quiet=as_json) as activity:
             opened = open_model(model, options, activity, inputs or [])
             run_inputs = RunInputs.read(
-                opened.name, opened.inputs, inputs or [], pixels, seed, opened.constants
+                opened.name, opened.inputs, inputs or [], flags.pixels, seed, opened.constants
             )
             network = opened.network(target, activity, warn)
             artifact = network.artifact

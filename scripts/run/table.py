@@ -49,7 +49,7 @@ def print_run(report: RunReport, *, explain: bool = False) -> None:
     if report.sqnr:
         console.print(f"against float32: SQNR {show_sqnr(report.sqnr)}")
     if report.losses is not None:
-        print_losses(console, report.losses)
+        print_losses(console, report.losses, report.formats)
     if report.accuracy is not None:
         print_accuracy(console, report.accuracy)
     warning = calibration_warning(report.network.artifact.manifest.provenance)

@@ -14,11 +14,10 @@ from tandem.compiler.search.objectives import Objective
 from tandem.compiler.search.space import load_space, space_names
 from tandem.hw.config_files import load_config
 from tandem.hw.memory_model import parse_memory
-from tandem.runtime.inputs import PixelNormalisation
 from tandem.scripts.completion import complete_model
 from tandem.scripts.console import errors_in_one_line, print_json
 from tandem.scripts.errors import CommandError
-from tandem.scripts.model_options import MODELS, CalibrateOption, QuantiseOption, model_options
+from tandem.scripts.model_options import MODELS, CalibrateOption, ModelFlags, QuantiseOption
 from tandem.scripts.options import (
     DEFAULT_CONFIG,
     DEFAULT_MEMORY,
@@ -228,7 +227,7 @@ def command(
         if export is not None:
             check_export(export, [path for path in (*sources, *read) if path is not None])
         # No file of a calibration is part of a worker's task, so the seed is the same for all.
-        chosen = model_options(quantize, calibrate, PixelNormalisation.IMAGENET, 0, shape)
+        chosen = ModelFlags(shape, quantize, calibrate).options(0)
         # Optuna is large and optional.
         from tandem.scripts.search.report import marked_presets, write_search
         from tandem.workbench.search.run import run

@@ -18,20 +18,19 @@ from tandem.compiler.tune.run import Options, tune
 from tandem.compiler.tune.tasks import Task
 from tandem.hw.config_files import load_config
 from tandem.hw.memory_model import parse_memory
-from tandem.runtime.inputs import PixelNormalisation
 from tandem.scripts.command_line import command_line
 from tandem.scripts.completion import complete_model
 from tandem.scripts.console import errors_in_one_line, print_json
 from tandem.scripts.model_options import (
+    MODEL_FLAGS,
     MODELS,
-    CalibrateOption,
     DeviceName,
     DeviceOption,
-    QuantiseOption,
+    ModelFlags,
     ThreadsOption,
-    model_options,
     refuse_accelerator_options,
 )
+from tandem.scripts.option_groups import with_groups
 from tandem.scripts.options import (
     DEFAULT_CONFIG,
     DEFAULT_MEMORY,
@@ -46,12 +45,12 @@ from tandem.scripts.options import (
 from tandem.scripts.outputs import check_outputs, config_input
 from tandem.scripts.progress import show_activity
 from tandem.scripts.records import warn
-from tandem.scripts.shapes import ShapeOption
 from tandem.scripts.tables import plain_console, print_table, whole_number
 from tandem.scripts.tune.rows import decided_text, network_json, table, tasks_json
 from tandem.scripts.tune.show import print_recorded
 from tandem.scripts.tune.view import show_tuning
 from tandem.scripts.utilization.layer_option import parse_layer_option
+from tandem.scripts.weight_options import INT8_FLAGS, WeightFlags
 from tandem.workbench.devices import Accelerator, Cpu, TargetDevice
 from tandem.workbench.models import ModelOptions, model_inputs, prepared_network
 from tandem.workbench.pages.tuning.of_tuning import TuningRun
@@ -85,6 +84,7 @@ class SpaceName(Enum):
     WIDE = WIDE
 
 
+@with_groups
 def command(
     context: typer.Context,
     model: Annotated[
@@ -182,9 +182,8 @@ def command(
             help="Write a page with charts of the trials, those in --records included.",
         ),
     ] = None,
-    shape: ShapeOption = None,
-    quantize: QuantiseOption = None,
-    calibrate: CalibrateOption = None,
+    flags: ModelFlags = MODEL_FLAGS,
+    formats: WeightFlags = INT8_FLAGS,
     config: ConfigOption = DEFAULT_CONFIG,
     memory: MemoryOption = DEFAULT_MEMORY,
     device: DeviceOption = DeviceName.ACCELERATOR,
@@ -207,8 +206,9 @@ def command(
         begun = perf_counter()
         if (model is not None and layer) or (model is None and not layer and not show):
             raise typer.BadParameter("a MODEL or --layer: one of them")
-        if shape and model is None:
-            raise typer.BadParameter("--shape is of a MODEL's inputs")
+        of_model = [name for name, is_set in (flags.given | formats.given).items() if is_set]
+        if of_model and model is None:
+            raise typer.BadParameter(f"{of_model[0]} is of a MODEL")
         if show and (records is None or merge):
             raise typer.BadParameter("--show prints --records FILE, and changes nothing")
         if show and report is not None:
@@ -236,7 +236,7 @@ def command(
         most = trials if trials is not None or unlimited else DEFAULT_TRIALS
         if transfer and explorer is not ExplorerName.XGBOOST:
             raise typer.BadParameter("--transfer is for the xgboost explorer")
-        sources = chain(model_inputs(model), (config_input(config), calibrate))
+        sources = chain(model_inputs(model), (config_input(config), flags.calibrate))
         check_outputs({"--records": records, "--report": report}, sources)
         check_outputs({"--report": report}, (*(merge or ()), *(transfer or ())))
         learned = examples_of(starting_records(None, transfer or [], warn))
@@ -247,7 +247,7 @@ def command(
         if not on_cpu:
             target = Accelerator(load_config(config), parse_memory(memory))
         layers = distinct(layer or [])
-        chosen = model_options(quantize, calibrate, PixelNormalisation.IMAGENET, seed, shape)
+        chosen = flags.options(seed, formats)
         if show and records is not None:
             rows = _shown(known_records(records, warn), model, layers, target, chosen)
             if as_json:
@@ -263,7 +263,7 @@ def command(
         pool = closing.enter_context(open_pool(job, 1 if on_cpu else jobs, scheduler))
         network = None
         if model is not None:
-            network = NetworkTuning.of(prepared_network(model, chosen), target)
+            network = NetworkTuning.of(prepared_network(model, chosen, target), target)
             tasks = network.tasks
         else:
             tasks = _tasks_of_layers(layers, target, seed)
@@ -333,7 +333,7 @@ def _shown(
 ) -> list[RecordedWorkload]:
     """What records know of a model's tasks, or of layers'; without either, of all workloads."""
     if model is not None:
-        prepared = prepared_network(model, options)
+        prepared = prepared_network(model, options, device)
         device.build(prepared)
         return recorded_tasks(device.tasks(prepared), device, known)
     if layers:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from operator import index as as_index
-from typing import SupportsIndex
 
 from msgspec import structs
 
@@ -18,15 +16,10 @@ from tandem.api.model import Model
 from tandem.api.processor import Cpu
 from tandem.api.progress import Progress, steps_of
 from tandem.api.samples import Samples, calibration, calibration_file
+from tandem.api.weights import weight_options
 from tandem.compiler.machines.defaults import compile_options
 from tandem.compiler.quantise.options import Mode
-from tandem.compiler.quantise.weight_options import (
-    DEFAULT_GROUP,
-    GROUPS,
-    INT8_WEIGHTS,
-    WeightKind,
-    WeightOptions,
-)
+from tandem.compiler.quantise.weight_options import INT8_WEIGHTS, WeightOptions
 from tandem.runtime.inputs import PixelNormalisation
 from tandem.workbench.arguments import choice, texts
 from tandem.workbench.errors import ArgumentValueError
@@ -51,6 +44,7 @@ def compile(
     processor: Cpu | None = None,
     io: str = "float32",
     weights: str = "int8",
+    weights_of: Mapping[str, str] | None = None,
     weight_group: int | None = None,
     max_loss: float | None = None,
     smooth: bool = False,
@@ -97,8 +91,13 @@ def compile(
         model takes and gives.
     weights
         The format of weights: `int8`; `int4`, `mxfp4` or `nf4`, in groups that have a scale;
-        `ternary`; `binary`; or `auto`: each layer as its error allows. With `calibrate`, weights
-        are rounded for the least error on these inputs.
+        `ternary`; `binary`; or `auto`: each layer as its error allows, where fewer bits make it
+        faster on the machine. With `calibrate`, weights are rounded for the least error on these
+        inputs.
+    weights_of
+        The formats of some layers' weights, by their names as tables have them, or by patterns with
+        `*` and `?`: `{"layer4*": "int4", "output": "int4/64"}`, with the group behind the stroke.
+        Of several patterns that match, the last counts.
     weight_group
         The input channels that have one scale: 16, 32 (the default), 64 or 128.
     max_loss
@@ -128,16 +127,19 @@ def compile(
     integers = choice("io", io, IO) == "int8"
     if mode is None and integers:
         raise ArgumentValueError("io='int8' is for quantize='multiplier' and 'pow2', not for None")
-    formats = _weights(weights, weight_group, max_loss, smooth, calibrate)
-    if mode is None and formats != INT8_WEIGHTS:
-        raise ArgumentValueError("weights and smooth are for quantize='multiplier' and 'pow2'")
+    formats = weight_options(
+        *(weights, weights_of, weight_group, max_loss),
+        smooth=smooth,
+        calibrated=calibrate is not None,
+        quantised=mode is not None,
+    )
     kind = PixelNormalisation(choice("pixels", pixels, [each.value for each in PixelNormalisation]))
     device = device_of(machine, memory, hiding=hide_latency, records=records, processor=processor)
     with steps_of("compile", progress) as steps:
         source = source_of(
             loaded, mode, calibrate, kind, floats, integer_ports=integers, weights=formats
         )
-        prepared = source.prepared(steps.say)
+        prepared = source.prepared(steps.say, device)
         device = device.not_slower(prepared, steps.say, warn)
         artifact = device.build(prepared, steps.say)
     warning = calibration_warning(artifact.manifest.provenance, loaded.name)
@@ -184,23 +186,3 @@ def source_of(
             weights=weights,
         ),
     )
-
-
-def _weights(
-    weights: object, group: SupportsIndex | None, max_loss: object, smooth: bool, calibrate: object
-) -> WeightOptions:
-    """The options of weights, checked."""
-    kind = WeightKind(choice("weights", weights, [each.value for each in WeightKind]))
-    if kind is WeightKind.INT8 and (group is not None or max_loss is not None):
-        raise ArgumentValueError("weight_group and max_loss are for other weights than 'int8'")
-    if group is not None and group not in GROUPS:
-        raise ArgumentValueError(
-            f"weight_group is {group!r}: {', '.join(map(str, GROUPS))} are allowed"
-        )
-    if max_loss is not None and (not isinstance(max_loss, int | float) or not max_loss >= 0):
-        raise ArgumentValueError(f"max_loss is {max_loss!r}: decibels, 0 or more, are allowed")
-    if kind is WeightKind.INT8 and not smooth:
-        return INT8_WEIGHTS
-    size = DEFAULT_GROUP if group is None else as_index(group)
-    loss = None if max_loss is None else float(max_loss)
-    return WeightOptions(kind, size, loss, calibrate is not None, bool(smooth))

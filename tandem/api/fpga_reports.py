@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tandem.hw.synthesis.place import Timing
 from tandem.hw.synthesis.resources import Resources
+from tandem.hw.synthesis.routes import Timing
 from tandem.workbench.table import Column, Table
 
 _RESOURCES = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -17,7 +17,9 @@ from tandem.api.model import Model
 from tandem.api.progress import Progress, Steps, steps_of
 from tandem.api.samples import Samples
 from tandem.api.tuning_table import task_table
+from tandem.api.weights import weight_options
 from tandem.compiler.errors import RecordError
+from tandem.compiler.quantise.weight_options import INT8_WEIGHTS
 from tandem.compiler.tune.candidates import BASE, WIDE
 from tandem.compiler.tune.explorers.table import EXPLORERS
 from tandem.compiler.tune.run import Options, Report
@@ -112,6 +114,11 @@ def tune(
     memory: Memory = "fast",
     quantize: str | None = "multiplier",
     calibrate: Samples | None = None,
+    weights: str = "int8",
+    weights_of: Mapping[str, str] | None = None,
+    weight_group: int | None = None,
+    max_loss: float | None = None,
+    smooth: bool = False,
     seed: int = 0,
     progress: Progress = None,
 ) -> Tuning:
@@ -123,7 +130,7 @@ def tune(
 
     Parameters
     ----------
-    model, machine, memory, quantize, calibrate
+    model, machine, memory, quantize, calibrate, weights, weights_of, weight_group, max_loss, smooth
         As of `tandem.compile`.
     layers
         Convolutions instead of a model, as of `tandem.utilization`.
@@ -161,6 +168,15 @@ def tune(
     """
     if (model is None) == (layers is None):
         raise ArgumentValueError("a model or layers: one of them is tuned")
+    mode = mode_of(quantize, calibrate)
+    formats = weight_options(
+        *(weights, weights_of, weight_group, max_loss),
+        smooth=smooth,
+        calibrated=calibrate is not None,
+        quantised=mode is not None,
+    )
+    if model is None and formats != INT8_WEIGHTS:
+        raise ArgumentValueError("weights and smooth are for a model, not for layers")
     begun = perf_counter()
     file = None if records is None else file_path("records", records)
     device = device_of(machine, memory, hiding=True, records=None)
@@ -184,9 +200,9 @@ def tune(
             loaded = model_of(model)
             title = loaded.name
             steps.say("compiling")
-            mode = mode_of(quantize, calibrate)
-            source = source_of(loaded, mode, calibrate, PixelNormalisation.IMAGENET)
-            network = NetworkTuning.of(source.prepared(steps.say), device)
+            pixels = PixelNormalisation.IMAGENET
+            source = source_of(loaded, mode, calibrate, pixels, weights=formats)
+            network = NetworkTuning.of(source.prepared(steps.say, device), device)
             tasks = network.tasks
         else:
             assert isinstance(device, devices.Accelerator), "checked with the jobs"

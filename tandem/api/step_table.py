@@ -20,20 +20,24 @@ _STEPS = (
 def step_table(artifact: Artifact) -> Table:
     """A row for each layer of the accelerator and each step of the CPU, in their order."""
     rows: list[tuple[Value, ...]] = []
-    weights = artifact.manifest.weights_of
     for step in artifact.manifest.steps:
         code = artifact.code[step.code]
         if isinstance(code, StreamCode):
             rows += (
                 (
                     *(layer.name, "+".join(layer.operators), step.device, layer.macs),
-                    *(None, None, weights(layer.name)),
+                    *(None, None, _weights(artifact, layer.name, layer.macs)),
                 )
                 for layer in code.layers
             )
         else:
             operators = "+".join(step.operators)
             shapes = " ".join(step_shapes(artifact.manifest, step))
-            reason, form = step.reason or None, weights(step.name)
+            reason, form = step.reason or None, _weights(artifact, step.name, step.macs)
             rows.append((step.name, operators, step.device, step.macs, reason, shapes, form))
     return Table(_STEPS, tuple(rows))
+
+
+def _weights(artifact: Artifact, name: str, macs: int) -> str | None:
+    found = artifact.manifest.weights_of(name, macs)
+    return None if found is None else str(found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from tandem.api.loading import Loadable, model_of
 from tandem.api.machines import Machine, Memory, device_of, warn
 from tandem.api.model import Model
 from tandem.api.samples import Samples
+from tandem.api.weights import weight_options
 from tandem.compiler.errors import RecordError
 from tandem.compiler.tune.tuner import settings_text
 from tandem.runtime.inputs import PixelNormalisation
@@ -67,6 +68,11 @@ def records(
     memory: Memory = "fast",
     quantize: str | None = "multiplier",
     calibrate: Samples | None = None,
+    weights: str = "int8",
+    weights_of: Mapping[str, str] | None = None,
+    weight_group: int | None = None,
+    max_loss: float | None = None,
+    smooth: bool = False,
     seed: int = 0,
 ) -> Records:
     """What a file of `tandem.tune` knows; nothing is measured.
@@ -75,7 +81,7 @@ def records(
     ----------
     path
         The file of records.
-    model, machine, memory, quantize, calibrate
+    model, machine, memory, quantize, calibrate, weights, weights_of, weight_group, max_loss, smooth
         As of `tandem.tune`: the rows are the model's workloads on this machine, those without a
         record among them. None for all workloads of the file, on all machines.
     layers
@@ -100,8 +106,16 @@ def records(
     device = device_of(machine, memory, hiding=True, records=None)
     if model is not None:
         mode = mode_of(quantize, calibrate)
-        source = source_of(model_of(model), mode, calibrate, PixelNormalisation.IMAGENET)
-        prepared = source.prepared(None)
+        formats = weight_options(
+            *(weights, weights_of, weight_group, max_loss),
+            smooth=smooth,
+            calibrated=calibrate is not None,
+            quantised=mode is not None,
+        )
+        source = source_of(
+            *(model_of(model), mode, calibrate, PixelNormalisation.IMAGENET), weights=formats
+        )
+        prepared = source.prepared(None, device)
         device.build(prepared)
         tasks = device.tasks(prepared)
     else:

@@ -15,7 +15,8 @@ from tandem.api.machines import Machine, accelerator_of
 from tandem.api.progress import Progress, steps_of
 from tandem.hw.rtl.verilog import VerilogDesign, generate
 from tandem.hw.synthesis.families import Family
-from tandem.hw.synthesis.place import SPEEDS, Device, place_and_route
+from tandem.hw.synthesis.nextpnr import SPEEDS, Device
+from tandem.hw.synthesis.place import place_and_route
 from tandem.hw.synthesis.synthesize import synthesize
 from tandem.sim.rtl.design import verilog_of
 from tandem.workbench.arguments import at_least, choice, file_path

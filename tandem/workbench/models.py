@@ -28,7 +28,7 @@ from tandem.compiler.frontends.onnx.reading import MODEL_BYTES
 from tandem.compiler.machines.defaults import compile_options
 from tandem.compiler.models import BUILT_IN, built_in
 from tandem.compiler.quantise.options import Mode
-from tandem.compiler.quantise.weight_options import INT8_WEIGHTS, WeightKind, WeightOptions
+from tandem.compiler.quantise.weight_options import INT8_WEIGHTS, WeightOptions
 from tandem.runtime.artifact import Artifact, Input, Provenance, Tensor, is_artifact, streams_of
 from tandem.runtime.inputs import PixelNormalisation, read_arrays, read_samples
 from tandem.runtime.inputs.files import Arrays
@@ -113,9 +113,20 @@ class Source:
         """The input tensors, by the model's names and in the model's order."""
         return input_tensors(self.imported)
 
-    def prepared(self, report: Callable[[str], None] | None) -> PreparedNetwork:
-        """The model, quantised if the options say so. Raises as `prepare_network`."""
-        return prepare_network(self.imported, self.provenance, self.options, report)
+    def prepared(
+        self, report: Callable[[str], None] | None, device: TargetDevice | None = None
+    ) -> PreparedNetwork:
+        """The model, quantised if the options say so. Raises as `prepare_network`.
+
+        Parameters
+        ----------
+        device
+            The device that it is for, where layers choose formats of weights.
+        """
+        options = self.options
+        if device is not None and options.weights.chooses:
+            options = replace(options, layer_costs=device.layer_costs())
+        return prepare_network(self.imported, self.provenance, options, report)
 
 
 def import_model(
@@ -216,7 +227,9 @@ def weights_recorded(weights: WeightOptions) -> dict[str, str | int | float | bo
     if weights == INT8_WEIGHTS:
         return {}
     found: dict[str, str | int | float | bool | None] = {"weights": weights.kind.value}
-    if weights.kind is not WeightKind.INT8:
+    if weights.rules:
+        found["weights_of"] = ", ".join(map(str, weights.rules))
+    if weights.asks:
         found |= {"weight_group": weights.group, "calibrated_rounding": weights.calibrated}
     if weights.max_loss is not None:
         found["max_loss"] = weights.max_loss
@@ -225,9 +238,12 @@ def weights_recorded(weights: WeightOptions) -> dict[str, str | int | float | bo
     return found
 
 
-def prepared_network(model: str, options: ModelOptions) -> PreparedNetwork:
-    """A model, imported and quantised, ready to be built. Raises as `import_model`."""
-    return import_model(model, options, None).prepared(None)
+def prepared_network(
+    model: str, options: ModelOptions, device: TargetDevice | None = None
+) -> PreparedNetwork:
+    """A model, imported and quantised, ready to be built; `device` as of `Source.prepared`. Raises
+    as `import_model`."""
+    return import_model(model, options, None).prepared(None, device)
 
 
 def model_file(model: str) -> Path:

@@ -66,7 +66,7 @@ class Opened:
         device = device or Cpu()
         if isinstance(self.source, Artifact):
             return Network(device.code_of(self.source))
-        prepared = self.source.prepared(report)
+        prepared = self.source.prepared(report, device)
         device = device.not_slower(prepared, report, warn)
         return Network(device.build(prepared, report), prepared, device)
 

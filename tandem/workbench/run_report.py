@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tandem.runtime.artifact import Manifest, config_of
+from tandem.runtime.artifact import config_of
 from tandem.runtime.executor import Run
 from tandem.runtime.layer_profiles import LayerProfile
 from tandem.runtime.profile import StepProfile
@@ -196,7 +196,7 @@ class RunReport:
                 "cycles": row["cycles"],
                 "utilization": row["utilization"],
                 "reason": row["reason"],
-                **_weights_json(manifest, str(row["name"])),
+                **self._weights_json(str(row["name"]), int(row["macs"] or 0)),
                 **({} if losses is None else losses.of_row(str(row["name"]))),
             }
             for row in self.layers
@@ -223,18 +223,35 @@ class RunReport:
             "simulated_cycles_per_second": self.cycles_per_second,
         }
 
+    @property
+    def formats(self) -> dict[str, str]:
+        """How weights are stored, by the names of layers and steps, and of the layers whose errors
+        are measured; empty where no format was asked for."""
+        named = [(row.name, row.macs) for row in self.rows]
+        if self.losses is not None:
+            named += [(error.source, int(error.multiplies)) for error in self.losses.in_order]
+        found = (
+            (name, self.network.artifact.manifest.weights_of(name, macs)) for name, macs in named
+        )
+        return {name: weights.as_stored for name, weights in found if weights is not None}
+
+    def _weights_json(self, row: str, macs: int) -> dict[str, object]:
+        """The entries `weights` and `weight_traffic` of a layer; none where no format was asked
+        for."""
+        found = self.network.artifact.manifest.weights_of(row, macs)
+        if found is None:
+            return {}
+        streams = self.run.profile.streams
+        profiles = (layer for stream in streams for layer in stream.layers)
+        moved = next((layer.weights for layer in profiles if layer.layer.name == row), None)
+        return {"weights": str(found), "weight_traffic": moved}
+
     def _time_json(self) -> dict[str, object]:
         """The entries `clock` and `milliseconds`; none without a clock."""
         if self.clock is None:
             return {}
         clock = {"mhz": self.clock.mhz, "source": self.clock.source}
         return {"clock": clock, "milliseconds": self.milliseconds}
-
-
-def _weights_json(manifest: Manifest, row: str) -> dict[str, str]:
-    """The entry `weights` of a layer; none where no format was asked for."""
-    found = manifest.weights_of(row)
-    return {} if found is None else {"weights": found}
 
 
 def _cycles_by_layer(run: Run) -> dict[str, int | None]:

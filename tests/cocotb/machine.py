@@ -193,7 +193,7 @@ class Machine:
         content, offset = place_program(image, program)
         self.memory.content = bytearray(content.tobytes())
         self.memory.refused = refused
-        for memory in self.config.memories:
+        for memory in {memory.base for memory in self.config.memories}:
             base = self.memory.origin + (bases or {}).get(memory, 0)
             await self.put(f"base_{memory.name.lower()}", base)
         await self.put("instruction_address", self.memory.origin + offset)

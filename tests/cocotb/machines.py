@@ -12,6 +12,7 @@ CONFIG_VARIABLE = "TANDEM_BENCH_CONFIG"
 
 TINY = load_config("tiny")
 EXTENDED = load_config("tiny-x")
+COMPRESSED = load_config("tiny-w")
 # Weights take four beats, accumulators two, inputs half of one; addresses are longer than 32 bits.
 WIDE = TINY.replace(
     name="bus128",
@@ -24,7 +25,7 @@ WIDE = TINY.replace(
     address_bits=40,
     longest_burst=16,
 )
-MACHINES = {config.name: config for config in (TINY, EXTENDED, WIDE)}
+MACHINES = {config.name: config for config in (TINY, EXTENDED, COMPRESSED, WIDE)}
 
 
 def machine_under_test() -> HardwareConfig:

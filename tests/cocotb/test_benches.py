@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tandem.hw.config import HardwareConfig
-from tests.cocotb.machines import EXTENDED, TINY, WIDE
+from tests.cocotb.machines import COMPRESSED, EXTENDED, TINY, WIDE
 from tests.cocotb.simulators import Simulator, run_benches
 
 LONG = pytest.mark.exhaustive
@@ -18,6 +18,7 @@ RUNS = [
     pytest.param(TINY, ("bench_registers", "bench_programs"), id="tiny", marks=LONG),
     pytest.param(TINY, ("bench_faults", "bench_stops"), id="tiny-stopped", marks=LONG),
     pytest.param(EXTENDED, ("bench_extensions",), id="tiny-x"),
+    pytest.param(COMPRESSED, ("bench_codes",), id="tiny-w"),
     pytest.param(WIDE, ("bench_programs",), id="wide", marks=LONG),
 ]
 

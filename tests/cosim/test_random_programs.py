@@ -10,16 +10,18 @@ import numpy as np
 import pytest
 
 from tandem.hw.config import HardwareConfig
+from tandem.hw.isa import Table
 from tandem.hw.memory_model import MEMORY_PRESETS
 from tandem.sim.engine import Launch, Stalls
 from tandem.sim.engines import make_engine
 from tandem.sim.memory import place_program
-from tests.support.hw.configs import UNCOMMON, presets
+from tests.support.hw.configs import UNCOMMON, compressed, presets
 from tests.support.sim.programs import random_program
 
 QUICK_SEEDS = 9
 MANY_SEEDS = 200
 LENGTH = 40
+CODED_SEEDS = 167
 MEMORIES = tuple(MEMORY_PRESETS.values())
 # A simulator of each is built. The machines that are left out differ from these in sizes only.
 QUICK = ("tiny", "small8", "wide_bus", "tiny-x", "tiny-w", "compressed_tall")
@@ -57,3 +59,13 @@ def test_few(config: HardwareConfig) -> None:
 @pytest.mark.parametrize("config", [*presets(), *UNCOMMON], ids=lambda config: config.name)
 def test_many(config: HardwareConfig) -> None:
     _check(config, range(1000, 1000 + MANY_SEEDS))
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("config", compressed(), ids=lambda config: config.name)
+def test_many_with_codes(config: HardwareConfig) -> None:
+    """2,000 over a dozen machines, all of which load compressed weights."""
+    seeds = range(5000, 5000 + CODED_SEEDS)
+    kinds = {type(one) for one in random_program(config, seeds[0], 10 * LENGTH).program}
+    assert Table in kinds
+    _check(config, seeds)

@@ -34,7 +34,7 @@ from tandem.workbench.ip.__main__ import generator_folder
 from tandem.workbench.ip.core_file import core_name
 from tandem.workbench.ip.launches import RecordedLaunch, Transfer, launch_files
 from tandem.workbench.ip.names import COMPANION_FILES
-from tests.support.workbench.benches import fusesoc, written
+from tests.support.workbench.benches import fusesoc, passed, written
 
 PAGE = Path("docs/ip.md").read_text("utf-8")
 TOOLS = Path("docs/ip-tools.md").read_text("utf-8")
@@ -154,18 +154,27 @@ def test_modules_have_names_that_can_be_replaced() -> None:
     assert not renamed & {*modules}
 
 
+def user(folder: Path) -> str:
+    """Write the Verilog and the testbench of the page's core; returns the core itself."""
+    blocks = dict(re.findall(r"```(verilog|python)\n(.*?)```", TOOLS, re.DOTALL))
+    folder.mkdir()
+    (folder / "top.v").write_text(blocks["verilog"])
+    (folder / "test_top.py").write_text(blocks["python"])
+    whole, _ = re.findall(r"```yaml\n(.*?)```", TOOLS, re.DOTALL)
+    return str(whole)
+
+
 @pytest.mark.parametrize("generated", [False, True])
 def test_a_core_that_depends_on_the_machine(generated: bool, tmp_path: Path) -> None:
     """FuseSoC finds the files that the page promises; it starts no tool."""
-    whole, other = re.findall(r"```yaml\n(.*?)```", TOOLS, re.DOTALL)
+    whole = user(tmp_path / "user")
     if generated:
+        _, other = re.findall(r"```yaml\n(.*?)```", TOOLS, re.DOTALL)
         whole = whole.partition("    depend:")[0] + other + whole[whole.index("  lint:") :]
         whole = whole.replace("config: small8-x", "config: tiny")
     else:
         written(load_config("small8-x"), tmp_path / "user" / "small8-x")
-    (tmp_path / "user").mkdir(exist_ok=True)
     (tmp_path / "user" / "top.core").write_text(whole)
-    (tmp_path / "user" / "top.v").write_text("module top; endmodule\n")
     ours = str(Path(__file__).parents[2])
     roots = (tmp_path / "user", *([generator_folder()] * generated))
     how = ("--target=lint", "--setup", "me:soc:top")
@@ -175,3 +184,19 @@ def test_a_core_that_depends_on_the_machine(generated: bool, tmp_path: Path) -> 
     listed = {Path(file["name"]).name for file in yaml.safe_load(listing.read_text())["files"]}
     assert {"top.v", "tandem.v", "tandem_core.v"} <= listed
     assert not listed & {"tandem.sdc", "tandem.xdc", "tandem_vivado.v"}
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("options", [("lint",), ("sim",), ("sim", "--tool", "verilator")])
+def test_the_tools_of_a_core_that_depends_on_the_machine(
+    options: tuple[str, ...], tmp_path: Path
+) -> None:
+    target, *others = options
+    core = user(folder := tmp_path / "user")
+    (folder / "top.core").write_text(core)
+    written(load_config("small8-x"), folder / "small8-x")
+    how = (f"--target={target}", "me:soc:top", *others)
+    status, output = fusesoc(tmp_path, (folder,), *how)
+    assert status == 0, output
+    if target == "sim":
+        assert passed(output) == 1

@@ -18,6 +18,8 @@ ADDRESSES = re.compile(r"^  tandem_oldest_address_(\d+)x(\d+) (?:\\?(\w+)) \(", 
 CONFIGS = [load_config("tiny"), load_config("tiny-x")]
 INSTANCE = re.compile(r"^  tandem_queue_(\d+)x(\d+)(?:_numbered)? (?:\\?(\w+)) \(", re.MULTILINE)
 
+TABLE = re.compile(r"^  reg \[(\d+):0\] \w+_table_\d+ \[(\d+):0\];", re.MULTILINE)
+
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
@@ -43,6 +45,15 @@ def test_the_queues_are_those_of_the_verilog(config: HardwareConfig) -> None:
             name = "buffer" if storage.name.endswith("_buffer") else storage.name
             wanted[name, storage.width, storage.depth] = 1
     assert set(found) == set(wanted)
+
+
+@pytest.mark.parametrize("name", ["tiny-w", "small8-w"])
+def test_the_tables_are_those_of_the_verilog(name: str) -> None:
+    config = load_config(name)
+    text = generate(config).files["tandem_widener.v"]
+    found = Counter((int(high) + 1, int(last) + 1) for high, last in TABLE.findall(text))
+    tables = [one for one in storage_of(config).values() if one.kind is Kind.TABLE]
+    assert found == {(one.width, one.depth): one.copies for one in tables}
 
 
 def test_memories_are_those_of_the_configuration() -> None:

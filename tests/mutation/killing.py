@@ -61,6 +61,12 @@ TESTS: Mapping[str, tuple[str, ...]] = {
         "tests/cosim/test_bus_timeout.py",
         *("-k", f"(tiny-x or requantisation) and {_NOT_THESE}"),
     ),
+    "tiny-w": (
+        "tests/cosim/test_random_programs.py::test_few[tiny-w]",
+        "tests/cosim/test_cycle_engine.py::test_few[tiny-w]",
+        "tests/cosim/test_faults.py",
+        *("-k", f"tiny-w and {_NOT_THESE}"),
+    ),
 }
 """By configuration: the tests of the quick set that run its Verilog, the quickest killers first."""
 

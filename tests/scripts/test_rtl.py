@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from tandem.hw.config_files import load_config
 from tandem.hw.header import c_header
 from tandem.scripts.cli import app
-from tandem.scripts.rtl import module_lines
+from tandem.scripts.verilog_table import module_lines
 
 
 def test_files_and_json(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from tandem.hw.synthesis import yowasp
 from tandem.hw.synthesis.chip import CellUse, Layout, PartUse
-from tandem.hw.synthesis.place import Route, Span, Timing
+from tandem.hw.synthesis.routes import Route, Span, Timing
 from tandem.scripts.cli import app
 from tandem.scripts.completion import complete_soc_processor
 from tandem.workbench.soc import GatewareOptions, SocGateware, make

@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 import typer
 
-from tandem.compiler.quantise.weight_options import INT8_WEIGHTS, WeightKind, WeightOptions
+from tandem.compiler.quantise.weight_kinds import WeightKind
+from tandem.compiler.quantise.weight_options import INT8_WEIGHTS, WeightOptions
+from tandem.compiler.quantise.weight_rules import WeightRule
 from tandem.scripts.errors import CommandError
-from tandem.scripts.weight_options import WeightFlags, parse_loss, weight_options
+from tandem.scripts.weight_options import INT8_FLAGS, WeightFlags, parse_loss, parse_rule
 
-NOTHING: WeightFlags = (None, None, None, False)
+RULE = WeightRule("layer*", WeightKind.INT4)
 
 
 @pytest.mark.parametrize(("text", "decibels"), [("6dB", 6.0), ("0.5 db", 0.5), ("12", 12.0)])
@@ -23,28 +25,48 @@ def test_what_is_no_loss(text: str) -> None:
         parse_loss(text)
 
 
+@pytest.mark.parametrize("text", ["int4", "=int4", " =int4", "a=int5", "a=int4/24", "a=ternary/16"])
+def test_what_is_no_format_of_layers(text: str) -> None:
+    with pytest.raises(typer.BadParameter, match=r"is not LAYER=FORMAT|weights of a: "):
+        parse_rule(text)
+
+
+def test_a_format_of_layers() -> None:
+    assert parse_rule("layer4*=int4/64") == WeightRule("layer4*", WeightKind.INT4, 64)
+
+
 def options(
     flags: WeightFlags, *, calibrated: bool = False, quantised: bool = True
 ) -> WeightOptions:
-    return weight_options(*flags, calibrated=calibrated, quantised=quantised)
+    return flags.options(calibrated=calibrated, quantised=quantised)
 
 
 def test_without_options_weights_are_int8() -> None:
-    assert options(NOTHING) is INT8_WEIGHTS
-    assert options(NOTHING, quantised=False) is INT8_WEIGHTS
+    assert options(INT8_FLAGS) is INT8_WEIGHTS
+    assert options(INT8_FLAGS, quantised=False) is INT8_WEIGHTS
+    assert options(WeightFlags(WeightKind.INT8)) is INT8_WEIGHTS
+    assert not any(INT8_FLAGS.given.values())
 
 
 def test_given_options() -> None:
-    found = options((WeightKind.INT4, 64, 3.0, True), calibrated=True)
-    assert found == WeightOptions(WeightKind.INT4, 64, 3.0, calibrated=True, smooth=True)
-    assert options((WeightKind.AUTO, None, None, False)).group == 32
+    flags = WeightFlags(WeightKind.INT4, [RULE], 64, 3.0, True)
+    found = options(flags, calibrated=True)
+    assert found == WeightOptions(WeightKind.INT4, 64, 3.0, True, True, (RULE,))
+    assert options(WeightFlags(WeightKind.AUTO)).group == 32
+    assert all(flags.given.values())
+
+
+def test_layers_alone_may_have_a_format_with_a_group_and_a_loss() -> None:
+    found = options(WeightFlags(None, [RULE], 64, 3.0))
+    assert found == WeightOptions(WeightKind.INT8, 64, 3.0, rules=(RULE,))
 
 
 @pytest.mark.parametrize(
     ("flags", "text"),
     [
-        ((WeightKind.INT4, None, None, False), "--weights is for --quantize pow2 and multiplier"),
-        ((None, None, None, True), "--smooth is for --quantize pow2 and multiplier"),
+        (WeightFlags(WeightKind.INT4), "--weights is for --quantize pow2 and multiplier"),
+        (WeightFlags(None, [RULE]), "--weights-of is for --quantize pow2 and multiplier"),
+        (WeightFlags(smooth=True), "--smooth is for --quantize pow2 and multiplier"),
     ],
 )
 def test_float32_has_none(flags: WeightFlags, text: str) -> None:
@@ -55,8 +77,14 @@ def test_float32_has_none(flags: WeightFlags, text: str) -> None:
 @pytest.mark.parametrize(
     ("flags", "text"),
     [
-        ((None, 64, None, False), "--weight-group needs --weights with another format than int8"),
-        ((WeightKind.INT8, None, 3.0, False), "--max-loss needs --weights with another format"),
+        (
+            WeightFlags(weight_group=64),
+            "--weight-group needs --weights with another format than int8",
+        ),
+        (
+            WeightFlags(WeightKind.INT8, [WeightRule("a", WeightKind.INT8)], max_loss=3.0),
+            "--max-loss needs --weights with another format",
+        ),
     ],
 )
 def test_int8_has_no_groups(flags: WeightFlags, text: str) -> None:

@@ -1,6 +1,7 @@
 """Passes over graphs, one per file; a pass rewrites a function."""
 
 from tandem.compiler.graph.passes.bind_symbols import BindSymbols
+from tandem.compiler.graph.passes.defunctionalise import Defunctionalise
 from tandem.compiler.graph.passes.eliminate_common import EliminateCommon
 from tandem.compiler.graph.passes.eliminate_dead import EliminateDead
 from tandem.compiler.graph.passes.fold_constants import FoldConstants
@@ -8,6 +9,7 @@ from tandem.compiler.graph.passes.fold_normalisation import FoldNormalisation
 from tandem.compiler.graph.passes.fuse import Fuse
 from tandem.compiler.graph.passes.infer_types import InferTypes
 from tandem.compiler.graph.passes.inline import Inline
+from tandem.compiler.graph.passes.lift_functions import LiftFunctions
 from tandem.compiler.graph.passes.pipeline import GraphPass, simplifying_passes, transform
 from tandem.compiler.graph.passes.tabulate import Tabulate
 from tandem.compiler.graph.passes.unroll import Unroll
@@ -15,6 +17,7 @@ from tandem.compiler.graph.passes.widen_weights import WidenWeights
 
 __all__ = [
     "BindSymbols",
+    "Defunctionalise",
     "EliminateCommon",
     "EliminateDead",
     "FoldConstants",
@@ -23,6 +26,7 @@ __all__ = [
     "GraphPass",
     "InferTypes",
     "Inline",
+    "LiftFunctions",
     "Tabulate",
     "Unroll",
     "WidenWeights",

@@ -11,7 +11,16 @@ from tandem.compiler.graph.binding import bind
 from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.extents import Extent, replaced
 from tandem.compiler.graph.infer import infer
-from tandem.compiler.graph.nodes import Call, Function, Global, Let, Param
+from tandem.compiler.graph.nodes import (
+    Atom,
+    Call,
+    Fun,
+    Function,
+    Global,
+    Let,
+    Param,
+    Partial,
+)
 from tandem.compiler.graph.opspec import OpSpec
 from tandem.compiler.graph.syntax import unique_name
 from tandem.compiler.graph.types import FunctionType, Type, specialised, symbols_of
@@ -58,6 +67,14 @@ class BindSymbols:
                     f"{', '.join(sorted(known)) or 'it has none'}"
                 )
         return _Binder(function).program(dict(self.sizes))
+
+
+def _type(atom: Atom, types: Mapping[str, Type]) -> Type:
+    return atom.type if isinstance(atom, Constant) else types[atom.name]
+
+
+def _bound_params(params: Sequence[Param], sizes: Mapping[str, Extent]) -> tuple[Param, ...]:
+    return tuple(Param(each.name, specialised(each.type, sizes)) for each in params)
 
 
 _Sizes: TypeAlias = frozenset[tuple[str, Extent]]
@@ -115,22 +132,29 @@ class _Binder:
         def change(let: Let) -> tuple[Let, ...]:
             value = let.value
             if isinstance(value, Call) and not isinstance(value.callee, OpSpec):
-                value = replace(value, callee=self._callee(value, value.callee, types, sizes))
+                args = [_type(each, types) for each in value.args]
+                value = replace(value, callee=self._callee(value.callee, args, sizes))
+            elif isinstance(value, Partial) and isinstance(value.callee, Global):
+                given = [_type(each, types) for each in value.args]
+                value = replace(
+                    value, callee=self._taken_callee(value.callee, given, types[let.name], sizes)
+                )
+            elif isinstance(value, Fun):
+                value = replace(
+                    value,
+                    params=_bound_params(value.params, sizes),
+                    result=value.result and specialised(value.result, sizes),
+                )
             return (replace(let, value=value, type=specialised(types[let.name], sizes)),)
 
         body = rewrite_lets(function.body, change)
-        params = tuple(Param(each.name, specialised(each.type, sizes)) for each in function.params)
+        params = _bound_params(function.params, sizes)
         result = None if function.result is None else specialised(function.result, sizes)
         return replace(function, name=name, params=params, body=body, result=result)
 
     def _callee(
-        self,
-        call: Call,
-        callee: Function | Global,
-        types: Mapping[str, Type],
-        sizes: Mapping[str, Extent],
+        self, callee: Function | Global, args: Sequence[Type], sizes: Mapping[str, Extent]
     ) -> Function | Global:
-        args = [atom.type if isinstance(atom, Constant) else types[atom.name] for atom in call.args]
         if isinstance(callee, Global):
             params: Sequence[Type] = callee.type.params
         else:
@@ -140,6 +164,20 @@ class _Binder:
         own = {name: replaced(extent, sizes) for name, extent in bound.items()}
         if not isinstance(callee, Global):
             return self._function(callee, own)
+        return self._global(callee, own)
+
+    def _taken_callee(
+        self, callee: Global, given: Sequence[Type], rest: Type, sizes: Mapping[str, Extent]
+    ) -> Global:
+        """The function that becomes a value; `rest` is its type once arguments are given."""
+        assert isinstance(rest, FunctionType), "inferred"
+        bound = bind((callee.type,), (FunctionType((*given, *rest.params), rest.result),))
+        assert bound is not None, "verified"
+        return self._global(
+            callee, {name: replaced(extent, sizes) for name, extent in bound.items()}
+        )
+
+    def _global(self, callee: Global, own: Mapping[str, Extent]) -> Global:
         key = callee.name, frozenset(own.items())
         if key not in self._names:
             self._names[key] = self._name(callee.name)

@@ -10,20 +10,23 @@ from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.evaluate import NestedArray, Runner, run_call, type_of
 from tandem.compiler.graph.infer import infer
 from tandem.compiler.graph.nodes import (
+    Apply,
     Atom,
     Body,
     Call,
+    Fun,
     Function,
     Global,
     If,
     Let,
+    Partial,
     Tuple,
     TupleGet,
     Value,
 )
 from tandem.compiler.graph.opspec import OpSpec
 from tandem.compiler.graph.passes.compressed_weights import kept_compressed
-from tandem.compiler.graph.types import tensors_of
+from tandem.compiler.graph.types import has_functions, tensors_of
 from tandem.compiler.graph.verify import verify
 from tandem.compiler.graph.visit import map_bodies, map_functions, rename, renamed
 
@@ -68,7 +71,7 @@ class FoldConstants:
         sizes = {
             name: sum(each.size if isinstance(each.size, int) else self.limit + 1 for each in found)
             for name, type_ in infer(function).items()
-            if (found := tensors_of(type_))
+            if (found := tensors_of(type_)) and not has_functions(type_)
         }
         small = frozenset(name for name, size in sizes.items() if size <= self.limit)
         if self.keeps_compressed:
@@ -123,7 +126,7 @@ class FoldConstants:
             case TupleGet(operand=operand, index=index):
                 given = known.get(operand.name)
                 return given[index] if isinstance(given, tuple) else None
-            case If():
+            case If() | Partial() | Fun() | Apply():
                 return None
             case _:
                 assert_never(value)

@@ -6,29 +6,18 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from tandem.compiler.graph.infer import result_of
-from tandem.compiler.graph.nodes import (
-    Atom,
-    Body,
-    Call,
-    Function,
-    FunctionKind,
-    Global,
-    Let,
-    Var,
-)
-from tandem.compiler.graph.syntax import unique_name
-from tandem.compiler.graph.types import FunctionType
+from tandem.compiler.graph.nodes import Atom, Body, Call, Function, Global, Let, Var
+from tandem.compiler.graph.passes.named_functions import by_name, entered
 from tandem.compiler.graph.verify import verify
 from tandem.compiler.graph.visit import (
     all_lets,
     calls_by_name,
     copied,
-    functions,
+    makes_functions,
     map_bodies,
     rename,
     renamed,
-    rewrite_lets,
+    taken_as_values,
 )
 
 
@@ -42,8 +31,9 @@ class Inline:
           a = @g(x)               ->       b = relu(x)
           return a                         return b
 
-    Recursive functions stay. After the pass all functions, those that were values too, are called
-    by name, and nothing calls the program's own function.
+    Recursive functions stay, and those that are values or make some. After the pass all functions,
+    those that were part of calls too, are called by name, and nothing calls the program's own
+    function.
 
     Attributes
     ----------
@@ -57,59 +47,10 @@ class Inline:
     def apply(self, function: Function) -> Function:
         """The function with fewer calls; kernels and streams are kept."""
         verify(function)
-        program = _entered(_by_name(function))
+        program = entered(by_name(function))
         if not program.definitions:
             return program
         return _Inliner(program, self.small).program()
-
-
-def _by_name(program: Function) -> Function:
-    """The program with functions that are called as values as definitions."""
-    named = (*program.definitions, program)
-    values = [
-        callee
-        for callee in functions(program)
-        if callee.kind is FunctionKind.FUNC and callee not in named
-    ]
-    if not values:
-        return program
-    names: dict[str, Global] = {}
-    for callee in values:
-        params = tuple(param.type for param in callee.params)
-        names[callee.digest] = Global(callee.name, FunctionType(params, result_of(callee)))
-
-    def change(let: Let) -> tuple[Let, ...]:
-        match let.value:
-            case Call(callee=Function(kind=FunctionKind.FUNC) as callee):
-                return (replace(let, value=replace(let.value, callee=names[callee.digest])),)
-            case _:
-                return (let,)
-
-    def changed(one: Function) -> Function:
-        return replace(one, body=rewrite_lets(one.body, change))
-
-    definitions = (replace(changed(each), result=result_of(each)) for each in values)
-    whole = (*definitions, *map(changed, program.definitions))
-    return replace(changed(program), definitions=whole)
-
-
-def _entered(program: Function) -> Function:
-    """The program, whose own function is not called by name: if it was, that is a definition."""
-    called = {name for each in (*program.definitions, program) for name in calls_by_name(each.body)}
-    if program.name not in called:
-        return program
-    type_ = program.type
-    assert type_ is not None, "verified: it is called by name"
-    taken = {each.name for each in functions(program)}
-    result = unique_name("result", {param.name for param in program.params})
-    args = tuple(Var(param.name) for param in program.params)
-    call = Let(result, Call(Global(program.name, type_), args))
-    return replace(
-        program,
-        name=unique_name(program.name, taken),
-        body=Body((call,), Var(result)),
-        definitions=(*program.definitions, replace(program, definitions=())),
-    )
 
 
 class _Inliner:
@@ -121,6 +62,9 @@ class _Inliner:
             name for caller in self._named.values() for name in calls_by_name(caller.body)
         )
         self._recursive = recursive_functions(self._named)
+        self._values = frozenset[str]().union(
+            *(taken_as_values(each.body) for each in self._named.values())
+        )
         self._done: dict[str, Function] = {}
 
     def program(self) -> Function:
@@ -139,7 +83,10 @@ class _Inliner:
         )
 
     def _inlined(self, name: str) -> bool:
-        if name in self._recursive or name not in self._done:
+        if name in self._recursive | self._values or name not in self._done:
+            return False
+        if makes_functions(self._done[name].body):
+            # Declared types of functions have symbols of the function around.
             return False
         size = sum(1 for _ in all_lets(self._done[name].body))
         return self._counts[name] == 1 or size <= self._small

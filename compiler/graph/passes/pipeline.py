@@ -8,6 +8,7 @@ from typing import Protocol
 from tandem.compiler.errors import GraphError
 from tandem.compiler.graph.evaluate import Interpreter, Runner
 from tandem.compiler.graph.nodes import Function
+from tandem.compiler.graph.passes.defunctionalise import Defunctionalise
 from tandem.compiler.graph.passes.eliminate_common import EliminateCommon
 from tandem.compiler.graph.passes.eliminate_dead import EliminateDead
 from tandem.compiler.graph.passes.fold_constants import FoldConstants
@@ -32,6 +33,7 @@ def simplifying_passes(run: Runner) -> tuple[GraphPass, ...]:
     """The passes that run before target-specific passes; `run` computes constants."""
     return (
         EliminateDead(),
+        Defunctionalise(),
         Inline(),
         Unroll(Interpreter()),
         EliminateCommon(),

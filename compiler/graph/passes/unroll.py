@@ -10,15 +10,18 @@ from tandem.compiler.graph.evaluate import Runner
 from tandem.compiler.graph.nodes import Atom, Body, Call, Function, Global, Let, Var
 from tandem.compiler.graph.passes.fold_constants import FoldConstants
 from tandem.compiler.graph.passes.inline import recursive_functions
+from tandem.compiler.graph.types import symbols_of
 from tandem.compiler.graph.verify import verify
 from tandem.compiler.graph.visit import (
     all_lets,
     calls_by_name,
     copied,
+    makes_functions,
     map_bodies,
     map_functions,
     rename,
     renamed,
+    taken_as_values,
 )
 
 
@@ -116,11 +119,15 @@ class _Unroller:
             if not isinstance(callee, Global) or callee.name not in self._recursive:
                 return None
             called = self._named[callee.name]
+            if makes_functions(called.body) and any(symbols_of(it.type) for it in called.params):
+                # Types of functions would have symbols of another function.
+                return None
             params = (param.name for param in called.params)
             args = dict(zip(params, call.args, strict=True))
             # Of each iteration only what it begins with is known, not what it computes.
             body = self._fold.body(copied(called.body, args, self._taken, result))
-            calls = [*calls_by_name(body)]
+            values = taken_as_values(body) - self._recursive
+            calls = [name for name in calls_by_name(body) if name not in values]
             if not self._recursive & {*calls}:
                 return Body((*lets, *body.lets), body.result)
             last = body.lets[-1]

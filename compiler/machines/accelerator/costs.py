@@ -18,21 +18,22 @@ from tandem.compiler.plan.target import TemplateCosts
 class AcceleratorCosts(TemplateCosts):
     """Estimates of each template, lower bounds of exact cycles, and features relative to these."""
 
-    def _machine(self, workload: Any) -> MachineCost:
+    def of(self, workload: Any) -> MachineCost:
+        """The durations for a workload."""
         machine: MachineCost = self.machine
         return machine.of(workload)
 
     def costs(self, template: Any, workload: Any, choices: Choices) -> Floats:
-        return TemplateCosts(self._machine(workload)).costs(template, workload, choices)
+        return TemplateCosts(self.of(workload)).costs(template, workload, choices)
 
     def shortlist(self, template: Any, workload: Any, choices: Choices) -> Choices:
-        return TemplateCosts(self._machine(workload)).shortlist(template, workload, choices)
+        return TemplateCosts(self.of(workload)).shortlist(template, workload, choices)
 
     def bounds(self, template: Any, workload: Any, choices: Choices) -> Floats:
-        return lower_bound(template, workload, choices, self._machine(workload))
+        return lower_bound(template, workload, choices, self.of(workload))
 
     def features(self, template: Any, workload: Any, choices: Choices) -> Floats:
-        found = features(template, workload, choices, self._machine(workload))
+        found = features(template, workload, choices, self.of(workload))
         bounds = self.bounds(template, workload, choices)
         # Counts for each cycle mean the same for small layers and large ones.
         found[:, COUNTED] /= bounds[:, None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -77,7 +77,7 @@ class _Rewriter:
             operand = self._operand(data)
         else:
             name = self.match.variable(data)
-            lets = _with_first(lets, repacked.first)
+            lets = _with_replaced(lets, repacked.replaced)
             spec = OPERATORS[repacked.operator]
             type_ = spec.result(name, [self.types[name]], repacked.attributes)
             assert isinstance(type_, TensorType), "packed"
@@ -143,12 +143,14 @@ class _Rewriter:
         return Var(name)
 
 
-def _with_first(lets: tuple[Let, ...], first: Let) -> tuple[Let, ...]:
-    """The operators with another one in the place of that of the same name, without those before it
-    that it does not read."""
-    at = [let.name for let in lets].index(first.name)
-    read = {*names_of(first.value)}
-    return (*(let for let in lets[:at] if let.name in read), first, *lets[at + 1 :])
+def _with_replaced(lets: tuple[Let, ...], replaced: Sequence[Let]) -> tuple[Let, ...]:
+    """The operators with others in the place of those of the same names, without those before the
+    last of these that it does not read."""
+    others = {let.name: let for let in replaced}
+    changed = tuple(others.get(let.name, let) for let in lets)
+    at = max(place for place, let in enumerate(lets) if let.name in others)
+    read = {*names_of(changed[at].value)}
+    return (*(let for let in changed[:at] if let.name in read), *changed[at:])
 
 
 def _convert(of: Var, type_: TensorType, target: Layout | None) -> Call:

@@ -15,20 +15,20 @@ class Option:
 
     Attributes
     ----------
-    bits
-        Of the layer's weights.
+    cost
+        What the layer costs with it: the bits of its weights, or time on a machine.
     error
         The noise of the layer's results over their signal.
     """
 
     name: str
-    bits: int
+    cost: float
     error: float
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A change of a layer to a format of fewer bits."""
+    """A change of a layer to a format that costs less."""
 
     layer: str
     option: Option
@@ -52,23 +52,24 @@ class Chosen(Generic[T]):
 
 
 def moves(options: Mapping[str, Sequence[Option]]) -> list[Move]:
-    """Changes of layers from their first option to options of fewer bits, in the order of the error
-    that a bit costs.
+    """Changes of layers from their first option to options of less cost, in the order of the error
+    that a saved bit, or a saved cycle, brings.
 
-    Options of a layer which cost more a bit than a later one are left out, so that the changes of a
-    layer are in the order of their bits.
+    Options of a layer which bring more error for it than a later one are left out, so that the
+    changes of a layer are in the order of their cost. Of options of one cost, which are different
+    tables, the one of the least error is taken.
     """
     ranked: list[tuple[float, Move]] = []
     for layer, (first, *rest) in options.items():
-        at, left = first, [option for option in rest if option.bits < first.bits]
+        at, left = first, [option for option in rest if option.cost < first.cost]
         while left:
-            # The lower convex hull of error over bits.
-            cost, best = min(
-                (((option.error - at.error) / (at.bits - option.bits), option) for option in left),
-                key=lambda pair: (pair[0], pair[1].bits),
+            # The lower convex hull of error over cost.
+            slope, best = min(
+                (((option.error - at.error) / (at.cost - option.cost), option) for option in left),
+                key=lambda pair: (pair[0], pair[1].cost),
             )
-            ranked.append((cost, Move(layer, best)))
-            at, left = best, [option for option in left if option.bits < best.bits]
+            ranked.append((slope, Move(layer, best)))
+            at, left = best, [option for option in left if option.cost < best.cost]
     return [move for _, move in sorted(ranked, key=lambda pair: pair[0])]
 
 
@@ -77,11 +78,13 @@ def most_within(
     allowed: float,
     made: Callable[[Mapping[str, Option]], T],
     loss: Callable[[T], float],
+    *,
+    without: float = 0.0,
 ) -> Chosen[T]:
     """The network with as many of the changes, from the first on, as the loss allows.
 
     Bisection: `loss` grows with the number of changes but for noise, and what is returned was
-    measured. Without any change a network loses nothing.
+    measured.
 
     Parameters
     ----------
@@ -89,12 +92,14 @@ def most_within(
         Returns the network of options by layer.
     loss
         The loss of a network in decibels.
+    without
+        That of the network without any change.
     """
 
     def tried(count: int) -> Chosen[T]:
         chosen = {move.layer: move.option for move in ordered[:count]}
         network = made(chosen)
-        return Chosen(network, loss(network) if count else 0.0, chosen)
+        return Chosen(network, loss(network) if count else without, chosen)
 
     best = tried(0)
     low, high = 0, len(ordered)

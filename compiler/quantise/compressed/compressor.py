@@ -62,15 +62,15 @@ class Compression:
     ----------
     formats
         By the name of a layer; a layer without one has int8 weights.
-    refusals
-        Why layers have none, by name, although a format was wanted.
+    reasons
+        Why layers have the formats that they have, or none, by name.
     tensors
         The name of a layer by which it has a format, by its name in a function.
     """
 
     compressor: Compressor
     formats: Mapping[str, LayerFormat] = field(default_factory=dict)
-    refusals: Mapping[str, str] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict)
     tensors: Mapping[str, str] = field(default_factory=dict)
 
     def renamed(self, tensors: Mapping[str, str]) -> Compression:
@@ -88,8 +88,8 @@ class Compression:
     def stored(self, name: str, weights: NDArray[Any], coded: CodedWeights | None) -> LayerWeights:
         """What a layer's weights are stored as, for reports; parameters and result of `coded`."""
         tensor = self.tensors.get(name, name)
+        reason = self.reasons.get(tensor, "")
         if coded is None:
-            reason = self.refusals.get(tensor, "")
             return LayerWeights(tensor, "int8", None, weights.size, weights.size * 8, reason)
         group = coded.group if coded.form.scaled else None
-        return LayerWeights(tensor, coded.form.name, group, weights.size, coded.bits)
+        return LayerWeights(tensor, coded.form.name, group, weights.size, coded.bits, reason)

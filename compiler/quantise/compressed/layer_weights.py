@@ -22,8 +22,8 @@ class LayerWeights:
     bits
         Of all weights with the scales of groups.
     reason
-        Why the weights are int8 although another format was wanted; empty where they are not, or
-        where that was wanted.
+        Why the weights are int8 although another format was wanted, or why the layer has chosen
+        its format; else empty.
     results
         The names of the values of the real network that are computed with it.
     """

@@ -15,6 +15,8 @@ from tandem.compiler.graph.operators.products import Conv2d, Gemm
 from tandem.compiler.graph.opspec import OpSpec
 from tandem.compiler.graph.visit import all_lets
 
+PRODUCTS: Final = frozenset(("conv2d", "dense", "gemm", "matmul"))
+"""The operators that multiply and sum."""
 _AXES: Final = {"conv2d": 0, "dense": 0, "matmul": 1}
 """The axis of output channels of the weights, by operator; that of `gemm` is in its attributes."""
 

@@ -22,7 +22,8 @@ class Format:
     smooth: bool
 
     def __str__(self) -> str:
-        return f"{self.weights}, activations int8{', smoothed' if self.smooth else ''}"
+        groups = "" if self.weights == "int8" else " in groups of 32, calibrated"
+        return f"{self.weights}{groups}, activations int8{', smoothed' if self.smooth else ''}"
 
 
 def padded(tokens: Tokens, length: int) -> dict[str, NDArray[np.generic]]:

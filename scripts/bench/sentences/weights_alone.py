@@ -80,7 +80,10 @@ class SentenceTest:
             key = f"{name}.weight"
             tensors[key] = rounding.rounded(tensors[key], grams.get(name))
         rounded = Bert(tensors)
-        found = np.stack([rounded.embedding(each) for each in self.tokens])
+        return self.cosines_of(np.stack([rounded.embedding(each) for each in self.tokens]))
+
+    def cosines_of(self, found: Array) -> NDArray[np.float64]:
+        """The cosine of each embedding, of length 1, to that in float32; [sentences]."""
         total: NDArray[np.float64] = (found.astype(np.float64) * self.wanted).sum(1)
         return total
 

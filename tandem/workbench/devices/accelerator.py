@@ -9,10 +9,12 @@ from typing import Any, ClassVar
 
 from tandem.compiler.driver.compile_onnx import PreparedNetwork
 from tandem.compiler.machines.accelerator.backend import StreamBackend
+from tandem.compiler.machines.accelerator.layer_costs import LayerCosts as EstimatedCosts
 from tandem.compiler.machines.accelerator.target import accelerator
 from tandem.compiler.machines.accelerator.templates.machine_cost import MemoryTiming
 from tandem.compiler.machines.accelerator.timed_streams import WEIGHT
 from tandem.compiler.plan.target import Target
+from tandem.compiler.quantise.compressed_network import LayerCosts
 from tandem.compiler.tune.best_known import BestKnown
 from tandem.compiler.tune.pool import Job
 from tandem.compiler.tune.tasks import Planned, Task
@@ -82,6 +84,9 @@ class Accelerator(TargetDevice):
 
     def targets(self) -> tuple[Target[Any], ...]:
         return self.target(), self.host.target()
+
+    def layer_costs(self) -> LayerCosts:
+        return EstimatedCosts(self.target(), self.host.target())
 
     def planned(self, prepared: PreparedNetwork) -> Sequence[Planned]:
         backend = prepared.backend(self.target())

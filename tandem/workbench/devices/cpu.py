@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Final
 
 from tandem.compiler.driver.compile_onnx import PreparedNetwork
 from tandem.compiler.machines.cpu.backend import KernelBackend
 from tandem.compiler.machines.cpu.codegen import CpuTarget
+from tandem.compiler.machines.cpu.layer_costs import weight_bytes
 from tandem.compiler.machines.cpu.processors import PROCESSORS, named_processor
 from tandem.compiler.machines.cpu.target import cpu
 from tandem.compiler.plan.target import Target
+from tandem.compiler.quantise.compressed_network import LayerCosts
 from tandem.compiler.tune.decision import Decisions, decide
 from tandem.compiler.tune.pool import Job
 from tandem.compiler.tune.records import Record
@@ -80,6 +83,9 @@ class Cpu(TargetDevice):
 
     def target(self) -> Target[Any]:
         return cpu(self.machine, self.tuned)
+
+    def layer_costs(self) -> LayerCosts:
+        return partial(weight_bytes, target=self.target())
 
     def code_of(self, artifact: Artifact) -> Artifact:
         return artifact.fallback or artifact

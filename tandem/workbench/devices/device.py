@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 
 from tandem.compiler.driver.compile_onnx import PreparedNetwork
 from tandem.compiler.plan.target import Target, TunedChoices
+from tandem.compiler.quantise.compressed_network import LayerCosts
 from tandem.compiler.tune.best_known import BestKnown, of_machine
 from tandem.compiler.tune.decision import Decisions
 from tandem.compiler.tune.plain import to_plain
@@ -66,6 +67,11 @@ class TargetDevice(ABC):
     def targets(self) -> tuple[Target[Any], ...]:
         """The compiler's targets: the device, and behind it what computes the rest."""
         return (self.target(),)
+
+    @abstractmethod
+    def layer_costs(self) -> LayerCosts:
+        """A function that tells what the layers of quantised networks cost here, by their names: by
+        it layers choose the formats of their weights."""
 
     def build(self, prepared: PreparedNetwork, report: Say | None = None) -> Artifact:
         """The artifact of a network for this device."""

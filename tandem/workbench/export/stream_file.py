@@ -40,6 +40,8 @@ _WORDS: Final = struct.Struct("<6I")
 """The rest of the head."""
 _GAP: Final = 64
 """Zeros between two segments, at least; fewer cost less than another segment."""
+_WORD: Final = 8
+"""Segments begin and end at multiples of it, so that they are copied by words."""
 _UNCHECKED: Final = frozenset({"magic", "version"})
 """Identity registers that the runtime checks itself, of any stream."""
 
@@ -107,7 +109,9 @@ def pack(program: Program, image: NDArray[np.uint8]) -> tuple[bytes, int, int]:
     """The file of a program with the memory before its first run, index == address from the base
     registers: the bytes, the size of the memory, and how much of it are constants."""
     config = program.config
-    segments = [(begin, image[begin:end].tobytes()) for begin, end in _runs(image)]
+    segments = [
+        (begin, image[begin:end].tobytes().ljust(end - begin, b"\0")) for begin, end in _runs(image)
+    ]
     constant_bytes = sum(len(content) for _, content in segments)
     begin = -(-image.size // ALIGNMENT) * ALIGNMENT
     segments.append((begin, program.data))
@@ -134,13 +138,14 @@ def pack(program: Program, image: NDArray[np.uint8]) -> tuple[bytes, int, int]:
 
 
 def _runs(image: NDArray[np.uint8]) -> list[tuple[int, int]]:
-    """Begin and end of the parts that are not zero; gaps below `_GAP` belong to them."""
+    """Begin and end of the parts that are not zero, in whole words; gaps below `_GAP` belong to
+    them."""
     places = np.flatnonzero(image)
     if not places.size:
         return []
     breaks = np.flatnonzero(np.diff(places) > _GAP)
-    begins = places[np.concatenate(([0], breaks + 1))]
-    ends = places[np.concatenate((breaks, [places.size - 1]))] + 1
+    begins = places[np.concatenate(([0], breaks + 1))] // _WORD * _WORD
+    ends = (places[np.concatenate((breaks, [places.size - 1]))] // _WORD + 1) * _WORD
     return [(int(begin), int(end)) for begin, end in zip(begins, ends, strict=True)]
 
 

@@ -13,7 +13,8 @@ from tandem.hw.synthesis.devices import Part
 from tandem.hw.synthesis.errors import DoesNotFitError
 from tandem.hw.synthesis.estimate import modelled
 from tandem.hw.synthesis.families import Family
-from tandem.hw.synthesis.place import Device, place_and_route
+from tandem.hw.synthesis.nextpnr import Device
+from tandem.hw.synthesis.place import place_and_route
 from tandem.hw.synthesis.resources import resource_counts
 from tandem.hw.synthesis.synthesize import synthesize
 from tandem.sim.rtl.design import verilog_of

@@ -9,6 +9,8 @@ import msgspec
 
 LEAST_LATENCY: Final = 2
 """Cycles from an address to its data, of memory on chip: one in a queue, one in the memory."""
+_SIMULATED_BYTES: Final = 1 << 20
+"""Of a memory that is simulated, at least."""
 
 
 class SocDescription(msgspec.Struct, frozen=True):
@@ -44,6 +46,21 @@ class SocDescription(msgspec.Struct, frozen=True):
     memory_bytes: int
     frequency: int
     is_simulated: bool = True
+
+    def simulated(self) -> SocDescription:
+        """The system that is simulated for this one: its memories are larger, in few sizes, so
+        that networks share a simulator."""
+
+        def larger(size: int) -> int:
+            return max(_SIMULATED_BYTES, 1 << (size - 1).bit_length())
+
+        return msgspec.structs.replace(
+            self,
+            rom_bytes=larger(self.rom_bytes),
+            ram_bytes=larger(self.ram_bytes),
+            memory_bytes=larger(self.memory_bytes),
+            is_simulated=True,
+        )
 
     @classmethod
     def read(cls, path: Path) -> SocDescription:

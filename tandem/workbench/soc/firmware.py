@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Final
 
-from tandem.workbench.export.header import Header, Port
-from tandem.workbench.export.names import c_type
+from tandem.workbench.export.header import Header
 from tandem.workbench.soc.cores import SocProcessor
+from tandem.workbench.soc.program import program_lines
 
 FIRMWARE: Final = "firmware"
 """The name of the program, without suffix."""
 NETWORK: Final = "network"
 """The name of the library, whatever the model is called: its files lie beside those of here."""
 _COPIED: Final = ("start.S", "soc_board.h", "soc_board.c", "soc_memory.c")
-_ALIGNMENT: Final = 64
-"""Of tensors in the file of the check."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +36,14 @@ class SocMap:
     registers: Mapping[str, int]
     interrupts: Mapping[str, int]
 
+    def of_sizes(self, rom: int, sram: int, main_ram: int) -> SocMap:
+        """The same addresses, of a system whose memories have other sizes, in bytes."""
+        sizes = {"rom": rom, "sram": sram, "main_ram": main_ram}
+        regions = {
+            name: (origin, sizes.get(name, size)) for name, (origin, size) in self.regions.items()
+        }
+        return replace(self, regions=regions)
+
 
 def firmware_files(header: Header, processor: SocProcessor, system: SocMap) -> dict[str, str]:
     """The files by name, for a folder beside the library, which is called `network`."""
@@ -46,7 +52,7 @@ def firmware_files(header: Header, processor: SocProcessor, system: SocMap) -> d
         **{name: folder.joinpath(name).read_text("utf-8") for name in _COPIED},
         "soc.h": _lines(_addresses(processor, system)),
         f"{FIRMWARE}.ld": _linker_script(system),
-        f"{FIRMWARE}.c": _lines(_main(header)),
+        f"{FIRMWARE}.c": _lines(program_lines(header)),
         "Makefile": _makefile(header, processor),
     }
 
@@ -119,6 +125,8 @@ CC = riscv64-unknown-elf-gcc -march={processor.architecture} -mabi=ilp32 --specs
 AR = riscv64-unknown-elf-ar
 OBJCOPY = riscv64-unknown-elf-objcopy
 CFLAGS = -std=c99 -O2 -Wall -Wextra -Werror
+# Streams are in the ROM that the program is in: no sum of them says more than that it runs.
+LIBRARY_FLAGS = $(CFLAGS) -DTANDEM_CHECKSUM=0
 DEFINES = $(if $(POLL),-DSOC_POLL)
 NETWORK = ../network
 OBJECTS = start.o soc_board.o soc_memory.o {FIRMWARE}.o check.o
@@ -133,7 +141,7 @@ OBJECTS = start.o soc_board.o soc_memory.o {FIRMWARE}.o check.o
 \t$(CC) -nostartfiles -T {FIRMWARE}.ld -o $@ $(OBJECTS) $(NETWORK)/lib{name}.a -lm
 
 $(NETWORK)/lib{name}.a:
-\t$(MAKE) -C $(NETWORK) CC="$(CC)" AR=$(AR) CFLAGS="$(CFLAGS)" lib{name}.a
+\t$(MAKE) -C $(NETWORK) CC="$(CC)" AR=$(AR) CFLAGS="$(LIBRARY_FLAGS)" lib{name}.a
 
 check.o: $(NETWORK)/check.S $(NETWORK)/check.bin
 \t$(CC) -I$(NETWORK) -c -o $@ $<
@@ -151,130 +159,3 @@ soc_memory.o: CFLAGS += -fno-tree-loop-distribute-patterns
 clean:
 \trm -f $(OBJECTS) {FIRMWARE}.elf {FIRMWARE}.bin {FIRMWARE}.init
 """
-
-
-def padded_bytes(port: Port) -> int:
-    """What a tensor takes in the file of the check, inputs before outputs."""
-    return -(-port.tensor.bytes // _ALIGNMENT) * _ALIGNMENT
-
-
-def _count(port: Port) -> int:
-    count = 1
-    for extent in port.tensor.shape:
-        count *= extent
-    return count
-
-
-def _main(header: Header) -> Iterator[str]:
-    name, upper = header.name, header.name.upper()
-    yield f"/* Runs {name} on zeros and on the input of the check, with a profile of its steps and"
-    yield " * then without. Says how many cycles the runs took, and how many elements of the"
-    yield " * outputs are as expected."
-    yield " * Made by Tandem. */"
-    yield '#include "soc_board.h"'
-    yield f'#include "{name}.h"'
-    yield ""
-    yield "int memcmp(const void *a, const void *b, size_t bytes);"
-    yield "void *memcpy(void *target, const void *source, size_t bytes);"
-    yield ""
-    yield "extern const unsigned char check_bytes[];"
-    yield ""
-    align = f"__attribute__((aligned({upper}_ALIGNMENT)))"
-    yield f"static unsigned char arena[{upper}_ARENA_BYTES + 1] {align};"
-    yield f"static unsigned char workspace[{upper}_WORKSPACE_BYTES + 1] {align};"
-    for port in header.inputs:
-        yield f"static {c_type(port.tensor.dtype)} zeros_{port.spelled}[{_count(port)}];"
-    for port in header.outputs:
-        yield f"static {c_type(port.tensor.dtype)} output_{port.spelled}[{_count(port)}];"
-    yield "static struct tandem machine;"
-    yield f"static struct {name} network;"
-    yield f"static struct {name}_profile profile;"
-    yield ""
-    yield "static void line(const char *what, uint32_t number)"
-    yield "{"
-    yield "    soc_text(what);"
-    yield '    soc_text(" ");'
-    yield "    soc_number(number);"
-    yield '    soc_text("\\n");'
-    yield "}"
-    yield ""
-    yield "static void check(enum tandem_result result)"
-    yield "{"
-    yield "    if (result == TANDEM_RESULT_OK) return;"
-    yield '    soc_text("failed: ");'
-    yield "    soc_text(tandem_text(result));"
-    yield '    soc_text("\\n");'
-    yield '    line("fault", tandem_fault(&machine)->code);'
-    yield "    soc_end(1);"
-    yield "}"
-    yield ""
-    yield "static uint32_t equal(const void *found, const unsigned char *wanted, uint32_t count,"
-    yield "    uint32_t bytes)"
-    yield "{"
-    yield "    const unsigned char *at = found;"
-    yield "    uint32_t i, same = 0;"
-    yield ""
-    yield "    for (i = 0; i < count; i++)"
-    yield "        same += memcmp(at + i * bytes, wanted + i * bytes, bytes) == 0;"
-    yield "    return same;"
-    yield "}"
-    yield ""
-    if any(port.tensor.dtype == "float32" for port in header.outputs):
-        yield "static void words(const float *at, uint32_t count)"
-        yield "{"
-        yield "    uint32_t i, bits;"
-        yield ""
-        yield "    for (i = 0; i < count; i++) {"
-        yield "        (void)memcpy(&bits, at + i, sizeof bits);"
-        yield '        line("word", bits);'
-        yield "    }"
-        yield "}"
-        yield ""
-    yield "int main(void)"
-    yield "{"
-    yield f"    struct {name}_inputs zeros = {{0}}, inputs = {{0}};"
-    yield f"    struct {name}_outputs outputs = {{0}};"
-    yield "    uint32_t begin, wrong = 0;"
-    yield "    int i;"
-    yield ""
-    at = 0
-    for port in header.inputs:
-        kind = c_type(port.tensor.dtype)
-        yield f"    zeros.{port.spelled} = zeros_{port.spelled};"
-        yield f"    inputs.{port.spelled} = (const {kind} *)(const void *)(check_bytes + {at});"
-        at += padded_bytes(port)
-    for port in header.outputs:
-        yield f"    outputs.{port.spelled} = output_{port.spelled};"
-    yield "    begin = (uint32_t)soc_cycles();"
-    yield "    check(tandem_open(&machine, board_platform()));"
-    yield f"    check({name}_open(&network, &machine));"
-    yield '    line("load", (uint32_t)soc_cycles() - begin);'
-    yield "    profile.now = soc_cycles;"
-    for given, noted, said in (
-        ("zeros", "NULL", "first"),
-        ("inputs", "&profile", "run"),
-        ("zeros", "NULL", "zeros"),
-        ("inputs", "NULL", "alone"),
-    ):
-        yield "    begin = (uint32_t)soc_cycles();"
-        yield f"    check({name}_run(&network, &{given}, &outputs, arena, workspace, {noted}));"
-        yield f'    line("{said}", (uint32_t)soc_cycles() - begin);'
-    yield '    line("machine", (uint32_t)network.cycles);'
-    yield f"    for (i = 0; i < {upper}_STEPS; i++)"
-    yield '        line("step", (uint32_t)profile.time[i]);'
-    for port in header.outputs:
-        count = _count(port)
-        yield (
-            f"    begin = equal(output_{port.spelled}, check_bytes + {at}, {count}, "
-            f"sizeof output_{port.spelled}[0]);"
-        )
-        yield '    line("equal", begin);'
-        yield f"    wrong += begin != {count};"
-        if port.tensor.dtype == "float32":
-            # How far apart they are says whoever has the expected ones.
-            yield f"    if (begin != {count})"
-            yield f"        words(output_{port.spelled}, {count});"
-        at += padded_bytes(port)
-    yield "    soc_end(wrong != 0);"
-    yield "    return 0;"
-    yield "}"

@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from tandem.hw.synthesis.chip import Chip, Layout, lay_out
-from tandem.hw.synthesis.place import NEXTPNR, SPEEDS, Device
+from tandem.hw.synthesis.nextpnr import NEXTPNR, SPEEDS, Device
 from tandem.hw.synthesis.yosys import yosys_version
 from tandem.workbench.errors import SocError
 from tandem.workbench.soc.litex_system import LitexSystem, litex_system

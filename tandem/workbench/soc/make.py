@@ -28,7 +28,7 @@ from tandem.workbench.soc.build import build_firmware, build_simulator, check_to
 from tandem.workbench.soc.console import SocRun, read_console
 from tandem.workbench.soc.cores import SocProcessor
 from tandem.workbench.soc.description import SocDescription
-from tandem.workbench.soc.firmware import NETWORK, padded_bytes
+from tandem.workbench.soc.firmware import NETWORK
 from tandem.workbench.soc.gateware import (
     FOLDER,
     GatewareOptions,
@@ -36,6 +36,7 @@ from tandem.workbench.soc.gateware import (
     check_gateware_tools,
     make_gateware,
 )
+from tandem.workbench.soc.program import padded_bytes
 from tandem.workbench.soc.sources import (
     LICENCES,
     ROM_FILE,

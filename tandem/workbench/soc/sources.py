@@ -39,9 +39,9 @@ class SocSources:
     files
         Contents by name, which begins with a folder but for the list of licences.
     description
-        Sizes and timing.
+        Sizes and timing; the simulated system has larger memories.
     addresses
-        Where everything is.
+        Where everything is, in the sizes of the description.
     cores
         The names of the processor's files.
     """
@@ -111,20 +111,23 @@ def soc_sources(
         *_sizes(header, check_bytes),
         FREQUENCY,
     )
-    system = litex_system(description, work)
+    system = litex_system(description.simulated(), work)
+    addresses = system.addresses.of_sizes(
+        description.rom_bytes, description.ram_bytes, description.memory_bytes
+    )
     names = [name for name in accelerator if name.endswith(".v")]
     found = {
         **{f"accelerator/{name}": text for name, text in accelerator.items()},
         **{f"gateware/{name}": text for name, text in system.files.items()},
         **{
             f"firmware/{name}": text
-            for name, text in firmware_files(header, processor, system.addresses).items()
+            for name, text in firmware_files(header, processor, addresses).items()
         },
         **_simulation(names, system.cores),
         LICENCES: licences(processor),
     }
     del found[f"accelerator/{FILE_LIST}"]
-    return SocSources(found, description, system.addresses, system.cores)
+    return SocSources(found, description, addresses, system.cores)
 
 
 def _simulation(accelerator: Sequence[str], cores: Sequence[str]) -> dict[str, str]:

@@ -157,7 +157,7 @@ def test_what_no_text_can_say() -> None:
         ),
         (
             Function("f", (), Body((other,), one), definitions=(plain,)),
-            r"function f: y calls g as \(int64\[\]\) -> int64\[\], which is \(\) -> int64\[\]",
+            r"function f: y calls g as fn\(int64\[\]\) -> int64\[\], which is fn\(\) -> int64\[\]",
         ),
         (user, "function f: y calls g by name, which a function that is called as a value may"),
     ):

@@ -6,7 +6,14 @@ import pytest
 
 from tandem.compiler.errors import GraphError
 from tandem.compiler.graph import Dim, FunctionType, TensorType, TupleType
-from tandem.compiler.graph.types import specialised, symbols_of, tensors_of
+from tandem.compiler.graph.types import (
+    has_functions,
+    part_names,
+    specialised,
+    stored,
+    symbols_of,
+    tensors_of,
+)
 from tandem.compiler.ir import FLOAT32, INT8
 
 N = Dim(("N",))
@@ -16,7 +23,19 @@ PAIR = TupleType((BATCH, TupleType((TensorType((), INT8),))))
 
 def test_text() -> None:
     assert str(PAIR) == "(float32[N, 3], (int8[],))"
-    assert str(FunctionType((BATCH,), TupleType(()))) == "(float32[N, 3]) -> ()"
+    assert str(FunctionType((BATCH,), TupleType(()))) == "fn(float32[N, 3]) -> ()"
+
+
+def test_functions() -> None:
+    function = FunctionType((BATCH, PAIR), FunctionType((), BATCH))
+    assert str(function) == f"fn({BATCH}, {PAIR}) -> fn() -> {BATCH}"
+    assert symbols_of(function) == {"N"}
+    assert symbols_of(specialised(function, {"N": 2})) == frozenset()
+    assert tensors_of(TupleType((function, BATCH))) == (BATCH,)
+    assert part_names("f", TupleType((function, BATCH))) == ((), "f.1")
+    assert stored(function) == function
+    assert has_functions(TupleType((PAIR, TupleType((function,)))))
+    assert not has_functions(PAIR)
 
 
 def test_parts() -> None:

@@ -102,7 +102,7 @@ CALLEE = "func @g(a: float32[M, 3]) -> float32[M, 3]:\n  b = relu(a)\n  return b
     [
         (
             CALLEE + HEAD + "  y = @g(c)\n  return y",
-            r"y calls g\(bool\[\]\), which is \(float32\[M, 3\]\) -> float32\[M, 3\]",
+            r"y calls g\(bool\[\]\), which is fn\(float32\[M, 3\]\) -> float32\[M, 3\]",
         ),
         (CALLEE + HEAD + "  y = @g(x, x)\n  return y", r"y calls g\(float32\[N, 3\], float32"),
         (CALLEE.replace("-> float32[M, 3]", "-> int8[]"), r"the result is float32\[M, 3\], and is"),

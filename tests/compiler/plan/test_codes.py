@@ -34,3 +34,17 @@ def test_without_scales() -> None:
     found = Codes(codes, None, Widen(TERNARY.table))
     assert found.widened.array.tolist() == [0, 1, -1]
     assert (found.format.bits, found.format.scaled) == (2, False)
+
+
+def test_kernels_as_rows_have_the_same_numbers() -> None:
+    rng = np.random.default_rng(4)
+    codes = Constant(rng.integers(0, 16, (2, 5, 3, 3)).astype(UINT4.numpy))
+    scales = Constant(rng.integers(1, 16, (2, 3, 3, 3)).astype(UINT4.numpy))
+    found = Codes(codes, scales, Widen(INT4.table, 1, 2))
+    rows = found.flattened
+    assert np.array_equal(rows.widened.array, found.widened.array.reshape(2, 45, 1, 1))
+    assert rows.call.args == (rows.codes, rows.scales)
+    plain = Codes(codes, None, Widen(INT4.table))
+    assert plain.flattened.scales is None
+    assert plain.flattened.call.args == (plain.flattened.codes,)
+    assert np.array_equal(plain.flattened.widened.array, plain.widened.array.reshape(2, 45, 1, 1))

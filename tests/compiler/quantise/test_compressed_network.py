@@ -23,7 +23,10 @@ from tandem.compiler.quantise.compressed.network_loss import NetworkLoss
 from tandem.compiler.quantise.network import quantise_network
 from tandem.compiler.quantise.options import Mode, QuantiseOptions
 from tandem.compiler.quantise.quantised import Quantised
-from tandem.compiler.quantise.weight_options import WeightKind, WeightOptions
+from tandem.compiler.quantise.weight_kinds import WeightKind
+from tandem.compiler.quantise.weight_options import WeightOptions
+from tandem.compiler.quantise.weight_rules import WeightRule
+from tests.support.compiler.models.stated_network import stated_network
 from tests.support.compiler.quantise.quantised_reference import reference
 
 RUN = NativeRunner()
@@ -91,6 +94,46 @@ def test_layers_are_told_with_their_formats_and_sizes() -> None:
         "blocks_blocks_0_first_first_0_Conv_output_0",
         "blocks_blocks_0_Relu_output_0",
     )
+
+
+def test_layers_have_formats_by_their_names() -> None:
+    """By the name of the product, of its result or of its node; int8 and auto are formats too."""
+    rules = {"blocks_blocks_1_*": "int4", "blocks_blocks_1_Relu_output_0": "ternary"}
+    made = tuple(WeightRule.of(name, form) for name, form in {**rules, "output": "nf4/16"}.items())
+    network = quantised(WeightOptions(rules=made))
+    found = {each.layer: (each.format, each.group) for each in network.weights}
+    assert {name: form for name, form in found.items() if form != ("int8", None)} == {
+        "blocks_blocks_1_first_first_0_Conv_output_0": ("ternary", None),
+        "blocks_blocks_1_second_second_0_Conv_output_0": ("int4", 32),
+        "blocks_blocks_1_skip_skip_0_Conv_output_0": ("int4", 32),
+        "output": ("nf4", 16),
+    }
+    assert len(found) == 10
+
+
+def test_layers_choose_beside_those_of_fixed_formats() -> None:
+    rules = (WeightRule.of("output", "int8"), WeightRule.of("blocks_blocks_2_*", "ternary"))
+    options = WeightOptions(WeightKind.AUTO, max_loss=25.0, calibrated=True, rules=rules)
+    found = {each.layer: each.format for each in quantised(options).weights}
+    fixed = {form for name, form in found.items() if name.startswith("blocks_blocks_2_")}
+    assert fixed == {"ternary"}
+    assert found["output"] == "int8"
+    assert "int4" in found.values() or "nf4" in found.values()
+
+
+def test_fixed_formats_that_lose_more_than_layers_may_that_choose() -> None:
+    rules = (WeightRule.of("blocks_*", "ternary"),)
+    text = r"weights in ternary lose .* allows 1 dB; the best within it is ternary in \d of 10"
+    with pytest.raises(QuantisationError, match=text):
+        quantised(WeightOptions(WeightKind.AUTO, max_loss=1.0, rules=rules))
+
+
+def test_a_model_that_states_its_scales_keeps_its_weights() -> None:
+    function = import_model(stated_network()).function
+    options = QuantiseOptions(weights=WeightOptions(rules=(WeightRule.of("*", "int4"),)))
+    text = "--weights int8, [*]=int4: the model states its own scales, and keeps its weights"
+    with pytest.raises(QuantisationError, match=text):
+        quantise_network(function, [], RUN, options)
 
 
 def test_int8_as_ever() -> None:

@@ -10,11 +10,12 @@ from tandem.compiler.graph.evaluate import Interpreter, evaluate
 from tandem.compiler.graph.nodes import Body, Call, Function, Let, Param, Tuple, Var
 from tandem.compiler.graph.operators import OPERATORS
 from tandem.compiler.graph.operators.products import Conv2d
+from tandem.compiler.graph.operators.reductions import LayerNorm
 from tandem.compiler.graph.types import TensorType
 from tandem.compiler.ir.dtypes import FLOAT32
 from tandem.compiler.quantise.compressed.network_loss import NetworkLoss
 from tandem.compiler.quantise.compressed.samples import DataSamples
-from tandem.compiler.quantise.equalise_results import EqualiseResults
+from tandem.compiler.quantise.equalise_results import EqualiseResults, results_of
 from tandem.compiler.quantise.network import quantise_network
 from tandem.compiler.quantise.options import QuantiseOptions
 from tandem.compiler.quantise.weight_options import WeightOptions
@@ -106,3 +107,71 @@ def test_quantised_networks_lose_less() -> None:
         for one in options
     )
     assert smooth > plain + 6
+
+
+def layer_with_sum(other: str) -> Function:
+    """A convolution, a bias for each channel, and a sum with a value, which is then normalised."""
+    generator = np.random.default_rng(6)
+    weights = generator.standard_normal((CHANNELS, 4, 1, 1)).astype(np.float32)
+    bias = generator.standard_normal(CHANNELS).astype(np.float32)
+    scale = SIZES.reshape(-1, 1, 1)
+    ones = Constant(np.ones(3, np.float32))
+    lets = (
+        Let(
+            "s",
+            Call(OPERATORS["conv2d"], (Var("x"), Constant(weights * scale[..., None])), Conv2d()),
+        ),
+        Let("y", Call(OPERATORS["add"], (Var("s"), Constant(bias.reshape(-1, 1, 1) * scale)))),
+        Let("o", Call(OPERATORS[other], (Var("r"),))),
+        Let("a", Call(OPERATORS["add"], (Var("y"), Var("o")))),
+        Let("z", Call(OPERATORS["layer_norm"], (Var("a"), ones, ones), LayerNorm())),
+    )
+    params = (
+        Param("x", TensorType((1, 4, 3, 3), FLOAT32)),
+        Param("r", TensorType((1, CHANNELS, 3, 3), FLOAT32)),
+    )
+    return Function("f", params, Body(lets, Var("z")))
+
+
+def sum_data(seed: int = 0) -> list[np.ndarray]:
+    noise = np.random.default_rng(seed).standard_normal((1, CHANNELS, 3, 3))
+    return [data(seed), noise.astype(np.float32)]
+
+
+def equalised_sum(function: Function) -> Function:
+    before = Function("f", function.params, Body(function.body.lets, Var("y")))
+    samples = DataSamples(["y"])
+    found = evaluate(before, sum_data())
+    assert isinstance(found, np.ndarray)
+    samples.add("y", found)
+    return EqualiseResults(samples, QuantiseOptions()).apply(function)
+
+
+def test_a_bias_and_a_sum_with_real_numbers_are_passed() -> None:
+    before = layer_with_sum("tanh")
+    after = equalised_sum(before)
+    assert [let.name for let in after.body.lets] == ["s", "y_even", "y", "o", "a", "z"]
+    given = sum_data(1)
+    assert np.array_equal(evaluate(before, given), evaluate(after, given))
+
+
+def test_off_where_the_sum_is_of_integers() -> None:
+    before = layer_with_sum("relu")
+    assert equalised_sum(before) == before
+
+
+def test_results_are_those_with_biases() -> None:
+    assert results_of(layer_with_sum("tanh")) == {"y"}
+    assert results_of(layer("tanh", SIZES)) == {"y"}
+
+
+def test_sums_of_quantised_networks_lose_less() -> None:
+    function = layer_with_sum("tanh")
+    samples = [sum_data(seed) for seed in range(4)]
+    loss = NetworkLoss.of(function, samples, Interpreter())
+    options = [QuantiseOptions(weights=WeightOptions(smooth=each)) for each in (False, True)]
+    plain, smooth = (
+        loss.decibels(quantise_network(function, samples, Interpreter(), one).function)
+        for one in options
+    )
+    assert smooth > plain + 3

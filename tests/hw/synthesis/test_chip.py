@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 
-from tandem.hw.synthesis import chip as module
-from tandem.hw.synthesis import yowasp
+from tandem.hw.synthesis import nextpnr, yowasp
 from tandem.hw.synthesis.chip import CellUse, Chip, PartUse, lay_out, parts_of
 from tandem.hw.synthesis.errors import DoesNotFitError, SynthesisError
-from tandem.hw.synthesis.place import Device
+from tandem.hw.synthesis.nextpnr import Device
 from tandem.hw.synthesis.yowasp import Report, Tool, Watch
 
 BLINK = Chip(
@@ -113,7 +112,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Fake:
         tools.route(options, folder, watch)
 
     monkeypatch.setattr(Tool, "run", run)
-    monkeypatch.setattr(module, "run", tools.run)
+    monkeypatch.setattr(nextpnr, "run", tools.run)
     return tools
 
 

@@ -13,9 +13,11 @@ import pytest
 
 from tandem.hw.config_files import load_config
 from tandem.hw.rtl.verilog import Port, VerilogDesign
-from tandem.hw.synthesis import place, yowasp
+from tandem.hw.synthesis import nextpnr, yowasp
 from tandem.hw.synthesis.errors import SynthesisError
-from tandem.hw.synthesis.place import Device, Route, Span, Timing, cached_timing, place_and_route
+from tandem.hw.synthesis.nextpnr import Device
+from tandem.hw.synthesis.place import cached_timing, place_and_route
+from tandem.hw.synthesis.routes import Route, Span
 from tandem.hw.synthesis.yowasp import Report, Tool, Watch
 from tandem.sim.rtl.design import verilog_of
 
@@ -74,7 +76,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[str]]:
         (folder / "netlist.json").write_text('{"modules": {}}')
 
     monkeypatch.setattr(Tool, "run", run)
-    monkeypatch.setattr(place, "run", synthesise)
+    monkeypatch.setattr(nextpnr, "run", synthesise)
     return calls
 
 
@@ -133,16 +135,6 @@ def test_without_the_tools_nothing_is_cached(
     place_and_route(COUNTER, root=tmp_path)
     monkeypatch.setattr(yowasp, "version", missing)
     assert cached_timing(COUNTER, root=tmp_path) is None
-
-
-def test_median_and_best() -> None:
-    routes = tuple(Route(seed, mhz, ()) for seed, mhz in enumerate((70.0, 90.0, 60.0, 80.0), 1))
-    timing = Timing(Device.ECP5_85, 6, routes)
-    assert (timing.median.seed, timing.best_mhz) == (1, 90.0)
-    found = timing.as_json()
-    assert (found["mhz"], found["best_mhz"], found["device"]) == (70.0, 90.0, "85k")
-    assert found["seeds"] == {"1": 70.0, "2": 90.0, "3": 60.0, "4": 80.0}
-    assert replace(timing, routes=routes[:3]).median.seed == 1
 
 
 def test_a_design_that_does_not_fit(

@@ -22,7 +22,8 @@ class TestsOf:
     mirror
         `tests/X/test_Y.py` for `X/Y.py`; with `test_Y_*.py` beside it.
     near
-        Tests that import the file, and the mirrors of source files that import it.
+        Tests that import the file, and the mirrors of source files that import it; of a file that
+        has neither, the tests of the nearest folder around it that has some.
     nets
         Tests of recorded digests of many cases that import the file, however indirectly, from those
         on that it is the fewest imports away from.
@@ -61,8 +62,13 @@ class Mirrors:
         around = (str("tests" / folder) for folder in PurePosixPath(path).parents)
         folders = tuple(each for each in around if (self._root / each).is_dir())
         near -= {*mirror}
+        if not mirror and not near:
+            near = next(filter(None, map(self._tests_in, folders)), near)
         nets = (each for each in self._nets(module) if each not in near)
         return TestsOf(mirror, tuple(sorted(near)), tuple(nets), folders)
+
+    def _tests_in(self, folder: str) -> set[str]:
+        return {test for test in self._tests if _is_in(test, PurePosixPath(folder))}
 
     def _nets(self, module: str) -> Iterator[str]:
         """The tests of recorded digests that reach a module, the nearest first."""

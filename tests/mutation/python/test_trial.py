@@ -70,7 +70,8 @@ def test_the_tests_of_a_file(root: Path) -> None:
     assert mirrors.of("hw/sums.py") == TestsOf(mirror, near, (NET,), ("tests/hw", "tests"))
     users = TestsOf(("tests/sim/test_users.py",), (NET,), (), ("tests/sim", "tests"))
     assert mirrors.of("sim/users.py") == users
-    assert mirrors.of("hw/none/none.py") == TestsOf((), (), (), ("tests/hw", "tests"))
+    # What no test is about has the tests of the folder around it.
+    assert mirrors.of("hw/none/none.py") == TestsOf((), mirror, (), ("tests/hw", "tests"))
 
 
 TESTS = TestsOf(("tests/hw/test_sums.py",), ("tests/sim/test_users.py",), (), ("tests/hw", "tests"))

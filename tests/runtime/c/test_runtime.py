@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shutil
+import struct
 import subprocess
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -204,6 +206,35 @@ def test_damaged_files(library: Path, data: st.DataObject) -> None:
     wanted = Outcome.WRONG_FILE if place < 8 else Outcome.DAMAGED_FILE
     assert runtime.load(bytes(damaged))[0] is wanted
     assert runtime.load(file)[0] is Outcome.OK
+
+
+def test_segments_lie_in_order(library: Path) -> None:
+    """Also of a file with the right checksum: what is between two segments is filled with zeros."""
+    made = random_program(TINY, 0, 20)
+    image = np.zeros(4096, np.uint8)
+    image[[8, 3000]] = 1
+    file = bytearray(pack(made.program, image)[0])
+    checks, bases, segments = struct.unpack_from("<3I", file, 28)
+    assert segments == 3
+    at = 40 + 8 * checks + 4 * bases
+    runtime = opened(library, machine("functional"))
+    for first, wanted in ((2992, Outcome.OK), (2993, Outcome.DAMAGED_FILE)):
+        struct.pack_into("<4I", file, at, first, 8, 3000, 8)
+        struct.pack_into("<I", file, 12, crc32(file[16:]))
+        assert runtime.load(bytes(file))[0] is wanted
+
+
+def test_checksums_can_be_left_out(tmp_path: Path) -> None:
+    """A file that is cut off is refused all the same."""
+    made = random_program(TINY, 0, 20)
+    file = bytearray(pack(made.program, made.image)[0])
+    file[12] ^= 1
+    plain = compile_runtime(tmp_path, TINY, "cc", "TANDEM_CHECKSUM=0")
+    runtime = opened(plain, machine("functional"))
+    assert runtime.load(bytes(file))[0] is Outcome.OK
+    assert runtime.load(bytes(file[:-1]))[0] is Outcome.DAMAGED_FILE
+    struct.pack_into("<I", file, 16, 0)
+    assert runtime.load(bytes(file))[0] is Outcome.DAMAGED_FILE
 
 
 def test_every_result_has_words(library: Path) -> None:

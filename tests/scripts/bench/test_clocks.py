@@ -9,7 +9,8 @@ import pytest
 from tandem.hw.config_files import load_config
 from tandem.hw.rtl.verilog import generate
 from tandem.hw.synthesis.errors import DoesNotFitError
-from tandem.hw.synthesis.place import Device, Route, Span, Timing
+from tandem.hw.synthesis.nextpnr import Device
+from tandem.hw.synthesis.routes import Route, Span, Timing
 from tandem.scripts.bench.clocks import clock, row
 from tandem.scripts.bench.resources import configurations
 from tandem.scripts.bench.resources import row as resources_row

@@ -15,7 +15,8 @@ from typer.testing import CliRunner, Result
 from tandem.hw.config_files import load_config
 from tandem.hw.rtl.verilog import VerilogDesign
 from tandem.hw.synthesis import place
-from tandem.hw.synthesis.place import Device, Route, Timing
+from tandem.hw.synthesis.nextpnr import Device
+from tandem.hw.synthesis.routes import Route, Timing
 from tandem.runtime.artifact import (
     Arena,
     Artifact,

@@ -59,3 +59,14 @@ def test_advice(errors: list[LayerError], wanted: str) -> None:
 
 def test_scales_of_the_model_are_not_to_be_changed() -> None:
     assert advice(error("a", "conv2d", 20, 0.5), states_scales=True) == ""
+
+
+def test_formats_of_weights_have_a_column() -> None:
+    console = Console(width=200, record=True)
+    losses = LayerLosses(
+        (error("a", "conv2d", 40), error("b", "quantise", 41)), 1, False, of_noise=False
+    )
+    print_losses(console, losses, {"a": "int4/32"})
+    lines = [line.split() for line in console.export_text().splitlines()]
+    assert ["a", "conv2d", "int4/32", "40.0", "40.0", "0.00%"] in lines
+    assert ["b", "quantise", "41.0", "41.0", "0.00%"] in lines

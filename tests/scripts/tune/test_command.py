@@ -63,6 +63,21 @@ def test_the_wide_space_beats_the_default_and_is_compiled_from_records(records: 
     assert {task["space"]["name"] for task in base["tasks"]} == {"base"}
 
 
+def test_layers_with_codes_are_tasks_of_their_own(records: Path) -> None:
+    """What is measured and recorded is the layer as it would be compiled."""
+    model = ("digits", "--config", "small8-w", "--memory", "edge", "--explorer", "estimate")
+    arguments = (*model, "--trials", 1, "--records", records)
+    plain = tuned(*arguments)
+    coded = tuned(*arguments, "--weights-of", "blocks_blocks_2*=int4/16")
+    kept, damages = read_records(records)
+    assert not damages
+    coded_ones = [record for record in kept if "coding" in str(record.workload)]
+    # Of block 2 three layers, of three workloads, are in int4.
+    assert len({str(record.workload) for record in coded_ones}) == 3
+    assert len(kept) - len(coded_ones) >= len(plain["tasks"])
+    assert coded["total"]["default"] < plain["total"]["default"]
+
+
 def test_a_second_run_measures_nothing_and_finds_the_same(records: Path) -> None:
     arguments = (*LAYERS, "--trials", 6, "--records", records)
     first = tuned(*arguments)
@@ -133,6 +148,7 @@ def test_records_of_other_files_are_merged(tmp_path: Path, records: Path) -> Non
     ("arguments", "message"),
     [
         ((), "a MODEL or --layer: one of them"),
+        (("--layer", "a=6,6,8,8,3,1,1", "--weights", "int4"), "--weights is of a MODEL"),
         (("digits", "--layer", "a=6,6,8,8,3,1,1"), "a MODEL or --layer: one of them"),
         (("--layer", "a=6,6"), "a=6,6"),
         (("--layer", "a=6,6,8,8,3,1,1", "--merge", "x"), "--merge adds to the file of --records"),

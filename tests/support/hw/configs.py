@@ -153,3 +153,21 @@ UNCOMMON = (
 def presets() -> tuple[HardwareConfig, ...]:
     """Every preset."""
     return tuple(load_config(name) for name in preset_names())
+
+
+def compressed() -> tuple[HardwareConfig, ...]:
+    """A dozen machines that load compressed weights: all of the above that do, and others that do
+    when they are given the feature."""
+    every = (*presets(), *UNCOMMON)
+    others = ("block4", "batch2", "extended", "requantising", "input_operands", "deep")
+    return (
+        *(config for config in every if Feature.COMPRESSED_WEIGHTS in config.features),
+        *(
+            config.replace(
+                name=f"{config.name}_compressed",
+                features=config.features | {Feature.COMPRESSED_WEIGHTS},
+            )
+            for config in every
+            if config.name in others
+        ),
+    )

@@ -38,11 +38,14 @@ class Outcome(IntEnum):
     NEEDS_RESET = 13
 
 
-def compile_runtime(folder: Path, config: HardwareConfig, compiler: str = "cc") -> Path:
-    """The runtime as a shared library in a folder."""
+def compile_runtime(
+    folder: Path, config: HardwareConfig, compiler: str = "cc", *defines: str
+) -> Path:
+    """The runtime as a shared library in a folder, compiled with macros."""
     (folder / "tandem_registers.h").write_text(c_header(config))
     path = folder / f"runtime-{compiler}.so"
     command = [compiler, *FLAGS, "-Werror", "-shared", "-fPIC", "-I", str(folder), "-o", str(path)]
+    command += (f"-D{define}" for define in defines)
     subprocess.run([*command, str(SOURCES / "tandem.c")], check=True)
     return path
 

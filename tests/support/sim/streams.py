@@ -19,11 +19,16 @@ def memory_of(content: bytes) -> tuple[np.ndarray[tuple[int], np.dtype[np.uint8]
     assert size == len(content)
     assert checksum == crc32(content[16:])
     memory = np.zeros(memory_bytes, np.uint8)
-    at = 40 + 8 * checks + 4 * bases
-    data = at + 8 * segments
-    for _ in range(segments):
-        place, length = struct.unpack_from("<2I", content, at)
+    data = 40 + 8 * checks + 4 * bases + 8 * segments
+    for place, length in segments_of(content):
         memory[place : place + length] = np.frombuffer(content, np.uint8, length, data)
-        at, data = at + 8, data + length
+        data += length
     assert data == len(content)
     return memory, begin, count
+
+
+def segments_of(content: bytes) -> list[tuple[int, int]]:
+    """Where the segments lie in memory, and how many bytes they have."""
+    checks, bases, segments = struct.unpack_from("<3I", content, 28)
+    at = 40 + 8 * checks + 4 * bases
+    return [struct.unpack_from("<2I", content, at + 8 * number) for number in range(segments)]

@@ -97,3 +97,36 @@ def test_a_layer_in_float32(model_file: Path) -> None:
 def test_refusals(model_file: Path, options: Any, kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
         tandem.compile(model_file, **{"machine": "tiny", **options})
+
+
+def test_layers_have_formats_of_weights_by_name() -> None:
+    formats = {"blocks_blocks_2_*": "int4", "output": "ternary"}
+    artifact = tandem.compile("digits", "small8-w", weights_of=formats)
+    found = [row["weights"] for row in artifact.explain() if row["weights"] is not None]
+    assert {"int4/32", "ternary", "int8"} <= set(found)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "text"),
+    [
+        ({"weights_of": "output=int4"}, ArgumentTypeError, "weights_of is str: a mapping"),
+        ({"weights_of": {"output": 4}}, ArgumentTypeError, "weights_of has 'output': 4; strings"),
+        ({"weights_of": {"output": "int5"}}, ArgumentValueError, "'int5' is no format: int8, "),
+        ({"weights_of": {"fc": "int8"}, "max_loss": 3}, ArgumentValueError, "for other weights"),
+        (
+            {"weights_of": {"fc": "int4"}, "quantize": None},
+            ArgumentValueError,
+            "weights and smooth are for quantize=",
+        ),
+    ],
+)
+def test_formats_of_layers_that_are_not_allowed(
+    given: dict[str, Any], error: type[Exception], text: str
+) -> None:
+    with pytest.raises(error, match=text):
+        tandem.compile("digits", "small8-w", **given)
+
+
+def test_layers_that_nothing_has() -> None:
+    with pytest.raises(tandem.Error, match="weights of fc: no layer with weights has such a name"):
+        tandem.compile("digits", "small8-w", weights_of={"fc": "int4"})

@@ -143,6 +143,8 @@ def test_an_interruption_loses_nothing(tmp_path: Path) -> None:
             "jobs or scheduler",
         ),
         ({"layers": LAYERS, "transfer": ["no.jsonl"]}, ArgumentValueError, "no.jsonl"),
+        ({"layers": LAYERS, "weights": "int4"}, ArgumentValueError, "for a model, not for layers"),
+        ({"model": "digits", "weights": "int5"}, ArgumentValueError, "no weights 'int5': there"),
     ],
 )
 def test_refusals(options: Any, kind: type[Exception], message: str) -> None:

@@ -16,8 +16,9 @@ from tandem.api import verilog_design as module
 from tandem.api.verilog_design import Design, verilog
 from tandem.hw.config_files import load_config
 from tandem.hw.synthesis.families import Family
-from tandem.hw.synthesis.place import Device, Route, Span, Timing
+from tandem.hw.synthesis.nextpnr import Device
 from tandem.hw.synthesis.resources import MemoryUse, Resources
+from tandem.hw.synthesis.routes import Route, Span, Timing
 from tandem.hw.topology import MemoryId
 from tandem.scripts.cli import app
 from tandem.workbench.errors import ArgumentTypeError, ArgumentValueError

@@ -12,7 +12,7 @@ import numpy as np
 
 from tandem.compiler import te
 from tandem.compiler.graph.constant import Constant
-from tandem.compiler.graph.nodes import Call, Var
+from tandem.compiler.graph.nodes import Atom, Call, Let, Var
 from tandem.compiler.graph.operators.layouts import PackWindows
 from tandem.compiler.graph.operators.products import Conv2d
 from tandem.compiler.ir.dtypes import INT8, INT32
@@ -44,7 +44,7 @@ from tandem.compiler.machines.accelerator.templates.traffic import needed_parts
 from tandem.compiler.machines.accelerator.templates.work_counts import WorkCounts
 from tandem.compiler.operators.blocks import DATA_AXES
 from tandem.compiler.operators.pad import pad
-from tandem.compiler.plan.pattern import Apply, Match, Operand
+from tandem.compiler.plan.pattern import WIDEN, Apply, Match, Operand
 from tandem.compiler.plan.schedule_template import Arguments, HostPacking, KernelMatch, Shapes
 from tandem.compiler.plan.space import Choices, Floats, Ints, Space
 from tandem.compiler.te import Schedule, Tensor, compute, placeholder, reduce_axis
@@ -122,10 +122,16 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         packing = PackWindows(
             tuple(kernel), machine.config.batch, block, given.strides, given.padding, given.dilation
         )
-        flat = Constant(np.ascontiguousarray(weight.reshape(outputs, -1, 1, 1)))
         plain = replace(given, strides=(1, 1), padding=(0, 0, 0, 0), dilation=(1, 1))
+        flat: Atom = first.value.args[1]
+        widening: tuple[Let, ...] = ()
+        if "weight" in match.codes:
+            widening = (replace(match.let(WIDEN), value=match.codes["weight"].flattened.call),)
+        else:
+            flat = Constant(np.ascontiguousarray(weight.reshape(outputs, -1, 1, 1)))
         call = Call(first.value.callee, (Var(data), flat), plain)
-        return HostPacking("windows", "pack_windows", packing, replace(first, value=call))
+        replaced = (*widening, replace(first, value=call))
+        return HostPacking("windows", "pack_windows", packing, replaced)
 
     # Tensor expressions ---------------------------------------------------------------------------
 

@@ -42,6 +42,7 @@ from tandem.compiler.plan.schedule_template import Arguments, KernelMatch
 from tandem.compiler.plan.space import Choices, Floats, Ints, Space
 from tandem.compiler.te import Schedule
 from tandem.compiler.te.knobs import Choice, OpenTrace
+from tandem.hw.codings import Coding
 from tandem.hw.topology import MemoryId
 
 _CONVOLUTION = Conv2dOnArray()
@@ -58,6 +59,11 @@ class DenseWorkload:
     def epilogue(self) -> Epilogue:
         """The passes as an epilogue."""
         return Epilogue(self.passes)
+
+    @property
+    def coding(self) -> Coding | None:
+        """How the weights lie in DRAM; None for int8."""
+        return self.products.coding
 
 
 class DenseOnArray(AcceleratorTemplate[DenseWorkload]):

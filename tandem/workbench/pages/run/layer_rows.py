@@ -37,6 +37,11 @@ class LayerRow:
         return self.hidden.loaded + self.hidden.stored
 
     @property
+    def weights(self) -> int:
+        """Bytes of weights that were loaded."""
+        return self.hidden.weights
+
+    @property
     def least(self) -> int:
         """Minimum traffic in bytes: operands and result, each once."""
         return self.hidden.layer.least_bytes
@@ -60,6 +65,7 @@ class Totals:
 
     macs: int
     moved: int
+    weights: int
     least: int
     cycles: int | None
     cycles_plain: int | None
@@ -100,6 +106,7 @@ def totals(page: Page) -> Totals:
     return Totals(
         macs=sum(row.macs for row in found),
         moved=sum(row.moved for row in found),
+        weights=sum(row.weights for row in found),
         least=sum(row.least for row in found),
         cycles=_cycles(page.layers) if page.has_time else None,
         cycles_plain=_cycles(page.without) if page.has_time and page.without else None,

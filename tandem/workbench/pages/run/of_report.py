@@ -59,6 +59,7 @@ def run_page(report: RunReport, command: str, warning: str | None) -> Page:
         losses=report.losses,
         accuracy=report.accuracy,
         round_trips=report.round_trips,
+        formats=report.formats,
         warning=warning,
     )
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 
 from tandem.hw.config import HardwareConfig
@@ -90,6 +90,9 @@ class Page:
         How often classes are found; None without `--labels`.
     round_trips
         What is done on the CPU between launches of the accelerator.
+    formats
+        How the weights of layers are stored, by the names of layers, and by those of the errors in
+        `losses`; empty where no format was asked for.
     warning
         A warning about how the network was calibrated; None if there is none.
 
@@ -118,6 +121,7 @@ class Page:
     losses: LayerLosses | None = None
     accuracy: ClassAccuracy | None = None
     round_trips: tuple[RoundTrip, ...] = ()
+    formats: Mapping[str, str] = field(default_factory=dict)
     warning: str | None = None
 
     def __post_init__(self) -> None:

@@ -4,7 +4,7 @@ VERILATOR = verilator
 CXX_FAST = -O2
 JOBS = 2
 FLAGS = --cc --exe -O3 --x-assign fast --x-initial fast --noassert --output-split 30000 \
-    -Wno-fatal -Wno-lint -Wno-style -Wno-WIDTH -Wno-TIMESCALEMOD
+    -Wno-fatal -Wno-lint -Wno-style -Wno-WIDTH -Wno-TIMESCALEMOD -Wno-COMBDLY
 
 soc_simulator: simulation.cpp sources.f
 	$(VERILATOR) $(FLAGS) --prefix Vsoc --top-module soc --Mdir build -o soc_simulator -f sources.f $(CURDIR)/simulation.cpp

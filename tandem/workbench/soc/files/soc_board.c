@@ -73,21 +73,16 @@ static void empty_cache(void *begin, size_t bytes)
 #define INVALIDATE NULL
 #endif
 
+#ifdef SOC_INTERRUPTS
+extern volatile int soc_interrupted;
+volatile int soc_interrupted; /* start.S sets it at each interrupt */
+#endif
+
 #if defined SOC_INTERRUPTS && !defined SOC_POLL
 /* VexRiscv's array of external interrupts: a CSR masks them. */
 #define CSR(instruction) \
     ".option push\n.option arch, +zicsr\n" instruction "\n.option pop"
 #define MASK "0xBC0"
-static volatile int fired;
-void soc_interrupt(void);
-
-void soc_interrupt(void)
-{
-    /* The cause stays until the runtime clears it. */
-    __asm__ volatile(CSR("csrw " MASK ", zero"));
-    fired = 1;
-}
-
 static void wait_for_interrupt(uint32_t limit)
 {
     uint64_t begin = microseconds();
@@ -97,24 +92,16 @@ static void wait_for_interrupt(uint32_t limit)
     for (size_t i = 0; i < output_bytes; i++)
         (void)outputs[i];
 #endif
-    fired = 0;
+    soc_interrupted = 0;
     __asm__ volatile(CSR("csrw " MASK ", %0") ::"r"(1u << SOC_TANDEM_INTERRUPT));
     __asm__ volatile(CSR("csrsi mstatus, 8") ::: "memory");
-    while (!fired && microseconds() - begin < limit) {}
+    while (!soc_interrupted && microseconds() - begin < limit) {}
     __asm__ volatile(CSR("csrci mstatus, 8") ::: "memory");
     __asm__ volatile(CSR("csrw " MASK ", zero"));
 }
 #define WAIT wait_for_interrupt
 #else
 #define WAIT NULL
-#ifdef SOC_INTERRUPTS
-void soc_interrupt(void);
-
-/* None is enabled. */
-void soc_interrupt(void)
-{
-}
-#endif
 #endif
 
 const struct tandem_platform *board_platform(void)

@@ -66,7 +66,7 @@ def test_a_table_is_set_where_it_changes() -> None:
         _, shared = both(residual_net(channels=16, net=net), machine("small8-w"))
         return instructions(shared).upper().count("TABLE")
 
-    # The first layer's windows are packed by the host, and its weights are int8: five layers.
+    # The first layer's windows are packed by the host, and its weights are int8 in int4's groups.
     assert tables(INT4) == 2
     assert tables(TERNARY) == 1
     assert tables(INT4, MXFP4) > 2

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tandem.compiler.graph import Call, Function, Var
 from tandem.compiler.graph.evaluate import evaluate
@@ -78,6 +80,31 @@ def test_what_the_cpu_does_between_parts_streams() -> None:
     )
     assert streams(FormStreams("other").apply(function)) == [1, 1]
     keeps_meaning(FormStreams("other"), function, inputs(function))
+
+
+@given(
+    values=st.lists(
+        st.tuples(st.booleans(), st.integers(0, 20), st.integers(0, 20)), min_size=1, max_size=12
+    )
+)
+def test_a_stream_ends_only_where_the_cpu_has_to_come_between(
+    values: list[tuple[bool, int, int]],
+) -> None:
+    """There are as many streams as a path through the graph goes from the CPU to the target."""
+    kernel = f"kernel[other] @k(p: {TYPE}, q: {TYPE}) -> {TYPE}:\n  r = add(p, q)\n  return r\n\n"
+    lines, levels = [], [(0, False)]
+    for number, (on_target, *read) in enumerate(values, 1):
+        a, b = (each % number for each in read)
+        lines.append(f"  v{number} = {'@k' if on_target else 'add'}(v{a}, v{b})\n")
+        # How often a value's paths went to the target, and whether they are there.
+        level = max(levels[a][0], levels[b][0])
+        if on_target:
+            level = max(count + (not there) for count, there in (levels[a], levels[b]))
+        levels.append((level, on_target))
+    text = f"{kernel}func @f(v0: {TYPE}) -> {TYPE}:\n{''.join(lines)}  return v{len(values)}\n"
+    found = streams(FormStreams("other").apply(graph(text)))
+    assert len(found) == max(count for count, _ in levels)
+    assert sum(found) == sum(on_target for on_target, *_ in values)
 
 
 def test_two_branches_of_a_network() -> None:

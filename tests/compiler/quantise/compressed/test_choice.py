@@ -39,13 +39,13 @@ def test_what_costs_more_for_a_bit_than_a_later_one_is_left_out() -> None:
 def test_a_layers_changes_are_in_the_order_of_their_bits(
     options: dict[str, list[Option]],
 ) -> None:
-    at = {layer: first.bits for layer, (first, *_) in options.items()}
+    at = {layer: first.cost for layer, (first, *_) in options.items()}
     for move in moves(options):
-        assert move.option.bits < at[move.layer]
-        at[move.layer] = move.option.bits
+        assert move.option.cost < at[move.layer]
+        at[move.layer] = move.option.cost
     # Each layer ends with the fewest bits, where there are no fewer than int8's.
     for layer, given_ in options.items():
-        assert at[layer] == min(option.bits for option in given_)
+        assert at[layer] == min(option.cost for option in given_)
 
 
 @given(st.lists(st.floats(0, 5), max_size=9), st.floats(0, 20))

@@ -48,6 +48,7 @@ def profile(
     stored: int = 1024,
     least: int = 2048,
     operators: tuple[str, ...] = ("conv2d", "requantise"),
+    weights: int = 0,
 ) -> LayerProfile:
     """The profile of a layer with these cycles by cause, or of the functional engine."""
     causes = dict.fromkeys(Cause, 0) if cycles else {}
@@ -60,6 +61,7 @@ def profile(
         stored,
         7,
         CONFIG.macs,
+        weights,
     )
 
 
@@ -73,9 +75,21 @@ def page(**changes: Any) -> Page:
         "memory": "fast",
         "command": "tandem run little_net.onnx --report page.html",
         "layers": (
-            profile("stem", 40_000, 100, 9_000, 500, 1_234, 0, 17, macs=8_765_432, loaded=54_321),
+            profile(
+                "stem",
+                40_000,
+                100,
+                9_000,
+                500,
+                1_234,
+                0,
+                17,
+                macs=8_765_432,
+                loaded=54_321,
+                weights=9_409,
+            ),
             profile("pool", 0, 0, 7_100, 60, 11, operators=("max_pool",), stored=6_543),
-            profile("head", 300, 1, 20, 3, 400, 5, 6, macs=51_200, loaded=51_300),
+            profile("head", 300, 1, 20, 3, 400, 5, 6, macs=51_200, loaded=51_300, weights=640),
         ),
         "without": (
             profile("stem", 40_001, 100, 9_001, 501, 30_000, 700, 18, macs=8_765_432),

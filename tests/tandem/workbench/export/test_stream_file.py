@@ -15,7 +15,7 @@ from tandem.runtime.artifact import StreamCode, streams_of
 from tandem.workbench.errors import ExportError
 from tandem.workbench.export.stream_file import pack, stream_file
 from tests.support.sim.programs import random_program
-from tests.support.sim.streams import memory_of
+from tests.support.sim.streams import memory_of, segments_of
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +46,9 @@ def test_any_image(places: list[int], seed: int, size: int) -> None:
     image[places] = np.arange(len(places)) % 255 + 1
     program = random_program(config, seed, 10).program
     content, memory_bytes, _ = pack(program, image)
+    # A processor copies words.
+    assert len(content) % 4 == 0
+    assert all(at % 8 == size % 8 == 0 for at, size in segments_of(content))
     memory, begin, _ = memory_of(content)
     assert (memory[:size] == image).all()
     assert memory[begin:].tobytes() == program.data

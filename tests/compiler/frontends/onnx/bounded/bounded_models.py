@@ -23,7 +23,10 @@ _FIRST = (
 
 
 def bounded_model(
-    nodes: Sequence[NodeProto], weights: Mapping[str, Array], outputs: Sequence[str] = ("y",)
+    nodes: Sequence[NodeProto],
+    weights: Mapping[str, Array],
+    outputs: Sequence[str] = ("y",),
+    opset: int = 18,
 ) -> ModelProto:
     """A model of nodes after those that find what is not 0 in `x`, float32 of `SHAPE`.
 
@@ -37,7 +40,7 @@ def bounded_model(
         [helper.make_value_info(name, helper.make_tensor_type_proto(0, None)) for name in outputs],
         [numpy_helper.from_array(np.asarray(each), name) for name, each in weights.items()],
     )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
     found: ModelProto = infer_shapes(model)
     for info in found.graph.output:
         if not info.type.tensor_type.HasField("shape"):

@@ -99,10 +99,28 @@ CASES: dict[str, tuple[Sequence[NodeProto], Mapping[str, Any]]] = {
 }
 
 
-def compared(nodes: Sequence[NodeProto], weights: Mapping[str, Any], count: int) -> None:
+OLD: dict[str, tuple[Sequence[NodeProto], Mapping[str, Any]]] = {
+    **{
+        f"{operator.lower()}, {axis}": ([make(operator, ["f"], ["y"], axis=axis)], {})
+        for operator in ("Softmax", "LogSoftmax", "Hardmax")
+        for axis in (1, -1)
+    },
+    "unsqueeze": ([make("Unsqueeze", ["v"], ["y"], axes=[0, -1])], {}),
+    "squeeze": (
+        [make("Unsqueeze", ["f"], ["u"], axes=[2]), make("Squeeze", ["u"], ["y"], axes=[-1])],
+        {},
+    ),
+    "sum": ([make("ReduceSum", ["f"], ["y"], axes=[-1], keepdims=0)], {}),
+}
+"""As in opset 12: axes are attributes, and softmax is along all axes from its own on."""
+
+
+def compared(
+    nodes: Sequence[NodeProto], weights: Mapping[str, Any], count: int, opset: int = 18
+) -> None:
     """The last node's results are those of ONNX's reference, shapes too."""
     outputs = [*nodes[-1].output]
-    model = bounded_model(nodes, weights, outputs)
+    model = bounded_model(nodes, weights, outputs, opset)
     x = sparse(count, count)
     wanted = ReferenceEvaluator(model).run(None, {"x": x})
     imported = import_model(model)
@@ -116,6 +134,20 @@ def compared(nodes: Sequence[NodeProto], weights: Mapping[str, Any], count: int)
 @pytest.mark.parametrize("case", CASES)
 def test_results(case: str) -> None:
     compared(*CASES[case], count=5)
+
+
+@pytest.mark.parametrize("case", OLD)
+def test_results_of_opset_12(case: str) -> None:
+    compared(*OLD[case], count=5, opset=12)
+
+
+@pytest.mark.parametrize("axis", [0, -2])
+@pytest.mark.parametrize("operator", ["Softmax", "LogSoftmax", "Hardmax"])
+def test_softmax_of_opset_12_along_a_bounded_axis(operator: str, axis: int) -> None:
+    """Along both axes, of which the first is bounded."""
+    model = bounded_model([make(operator, ["f"], ["y"], axis=axis)], {}, opset=12)
+    with pytest.raises(UnknownValueError, match="axis 0 of operand input, up to 12"):
+        import_model(model)
 
 
 @pytest.mark.exhaustive

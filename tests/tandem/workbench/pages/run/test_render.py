@@ -54,12 +54,12 @@ def test_the_table_of_layers() -> None:
     assert table[0][4:6] == ["cycles without", "cycles with"]
     assert table[1] == [
         *("1", "stem", "conv2d + requantise", "8,765,432", "80,321", "50,851", f"1.58{TIMES}"),
-        *("42.6%", "67.3%", "55,345", "2,048", f"27.02{TIMES}"),
+        *("42.6%", "67.3%", "9,409", "55,345", "2,048", f"27.02{TIMES}"),
     ]
     assert table[2][3:9] == ["0", "7,175", "7,171", f"1.00{TIMES}", NONE, NONE]
     assert table[4] == [
         *("", "all layers", "", "8,816,632", "88,532", "58,757", f"1.51{TIMES}"),
-        *("38.9%", "58.6%", "118,308", "6,144", f"19.26{TIMES}"),
+        *("38.9%", "58.6%", "10,049", "118,308", "6,144", f"19.26{TIMES}"),
     ]
     causes = table[5:]
     assert causes[0][1:] == [
@@ -90,6 +90,19 @@ def test_accuracy() -> None:
     real = cards_of(plain)
     assert real["top-1 in float32, 12 samples"] == ("75.0%", "top-5 83.3%")
     assert "Warning" not in plain
+
+
+def test_formats_of_weights() -> None:
+    """Where one was asked for: by layer, and beside the layer's error."""
+    formats = {"stem": "int4/32", "head": "ternary, int8 in memory"}
+    rows = Cells(render(page(losses=LOSSES, formats=formats))).rows
+    at = rows["layers"][0].index("weights")
+    assert rows["layers"][0][at : at + 2] == ["weights", "bytes of weights"]
+    assert [row[at] for row in rows["layers"][1:4]] == ["int4/32", "", formats["head"]]
+    assert [row[at + 1] for row in rows["layers"][1:5]] == ["9,409", "0", "640", "10,049"]
+    assert rows["accuracy"][0][2] == "weights"
+    assert [row[2] for row in rows["accuracy"][1:]] == [formats["head"], "int4/32", "", ""]
+    assert "weights" not in Cells(usual()).rows["layers"][0]
 
 
 def test_round_trips() -> None:
@@ -213,7 +226,7 @@ def test_without_time_the_page_says_so() -> None:
     text = render(made)
     assert "The functional engine has no time" in text
     head = Cells(text).rows["layers"][0]
-    assert head[3:] == ["MACs", "bytes moved", "least bytes", "moved / least"]
+    assert head[3:] == ["MACs", "bytes of weights", "bytes moved", "least bytes", "moved / least"]
     assert "cycles" not in cards_of(text)
 
 

@@ -1,0 +1,252 @@
+"""The bodies of functions in which values that are functions are replaced by what they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+import numpy as np
+
+from tandem.compiler.errors import GraphError
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.nodes import (
+    Apply,
+    Atom,
+    Body,
+    Call,
+    Function,
+    Global,
+    If,
+    Let,
+    Partial,
+    Tuple,
+    TupleGet,
+    Value,
+    Var,
+)
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.passes.function_flow import FlowCall, FunctionFlow, member_call
+from tandem.compiler.graph.passes.function_sets import (
+    FunctionSet,
+    Held,
+    Member,
+    represented,
+    slots_of,
+)
+from tandem.compiler.graph.syntax import unique_name
+from tandem.compiler.graph.types import TensorType, TupleType, Type, has_functions, tensors_of
+from tandem.compiler.graph.visit import all_lets
+
+CalleeOf: TypeAlias = Callable[[FlowCall, Held], Global]
+"""The function to call, whose result is represented as what the second argument may be."""
+
+
+@dataclass
+class _Lines:
+    """A body under construction; `taken` are the names of the whole function."""
+
+    taken: set[str]
+    lets: list[Let] = field(default_factory=list)
+
+    def new(self, stem: str, value: Value) -> Var:
+        """The name of a new value."""
+        name = unique_name(stem, self.taken)
+        self.lets.append(Let(name, value))
+        return Var(name)
+
+    def inner(self) -> _Lines:
+        """An empty body within this."""
+        return _Lines(self.taken)
+
+
+_ForMember: TypeAlias = Callable[[Member, Sequence[Atom], _Lines], Value]
+"""The value for a function that a value is, and for the arguments that it holds."""
+
+
+class FirstOrderWriter:
+    """Writes the body of a function for what its parameters may be in a call."""
+
+    def __init__(
+        self, function: Function, call: FlowCall, flow: FunctionFlow, callee: CalleeOf
+    ) -> None:
+        self._flow = flow
+        self._callee = callee
+        self._body = flow.bodies[call]
+        self._values = flow.values[call]
+        self._taken = {param.name for param in function.params}
+        self._taken |= {let.name for let in all_lets(function.body)}
+
+    def body(self, wanted: Held) -> Body:
+        """The body, with a result that is represented as what `wanted` may be.
+
+        Raises
+        ------
+        GraphError
+            A symbolic extent is needed, or a value that is called is no function at all.
+        """
+        return self._rewritten(self._body, wanted)
+
+    def _rewritten(self, body: Body, wanted: Held) -> Body:
+        lines = _Lines(self._taken)
+        for let in body.lets:
+            value, last = let.value, let is body.lets[-1] and body.result == Var(let.name)
+            if last and isinstance(value, Call | Apply | If):
+                # Written as what is wanted, so that calls that end a function still do.
+                lines.lets.append(self._let(let, wanted, lines))
+                return Body(tuple(lines.lets), body.result)
+            lines.lets.append(self._let(let, self._values[let.name], lines))
+        result = converted(body.result, self._held(body.result), wanted, lines)
+        return Body(tuple(lines.lets), result)
+
+    def _held(self, atom: Atom) -> Held:
+        return self._flow.atom(atom, self._values)
+
+    def _given(self, atom: Atom) -> Held | Constant:
+        return atom if isinstance(atom, Constant) else self._held(atom)
+
+    def _let(self, let: Let, wanted: Held, lines: _Lines) -> Let:
+        type_ = None if let.type is not None and has_functions(let.type) else let.type
+        return replace(let, value=self._value(let.value, wanted, lines), type=type_)
+
+    def _value(self, value: Value, wanted: Held, lines: _Lines) -> Value:
+        match value:
+            case Call(callee=Global(name=name), args=args):
+                call = FlowCall(name, tuple(map(self._held, args)))
+                return Call(self._callee(call, wanted), args)
+            case Apply(callee=callee, args=args):
+                given = tuple(map(self._held, args))
+
+                def applied(member: Member, held: Sequence[Atom], _: _Lines) -> Value:
+                    called = self._callee(member_call(member, given), wanted)
+                    return Call(called, (*held, *args))
+
+                return by_member(callee, self._held(callee), applied, lines)
+            case Partial(callee=Global(), args=args):
+                return Tuple(_names(args))
+            case Partial(callee=Var() as callee, args=args):
+                more = tuple(map(self._given, args))
+
+                def extended(member: Member, held: Sequence[Atom], inner: _Lines) -> Value:
+                    longer = Member(member.function, (*member.given, *more))
+                    return packed(longer, (*held, *_names(args)), wanted, inner)
+
+                return by_member(callee, self._held(callee), extended, lines)
+            case If(condition=condition, then=then, otherwise=otherwise):
+                bodies = (self._rewritten(each, wanted) for each in (then, otherwise))
+                return If(condition, *bodies)
+            case _:
+                return value
+
+
+def _names(args: Sequence[Atom]) -> tuple[Atom, ...]:
+    """The arguments that a value holds: constants are part of the function."""
+    return tuple(each for each in args if isinstance(each, Var))
+
+
+def by_member(function: Var, whole: Held, make: _ForMember, lines: _Lines) -> Value:
+    """The value that `make` gives for the function that a value is: of several, chosen at run
+    time."""
+    assert isinstance(whole, FunctionSet), "verified"
+    match whole.members:
+        case ():
+            raise GraphError(f"{function.name} is no function at all: what gives it never ends")
+        case (member,):
+            held = [lines.new("held", TupleGet(function, at)) for at in range(len(member.captured))]
+            return make(member, held, lines)
+        case members:
+            tag = lines.new("which", TupleGet(function, 0))
+
+            def case_of(member: Member, inner: _Lines) -> Value:
+                slots = iter(slots_of(member, whole))
+                held = [
+                    _unpacked(function, slots, represented(given), inner)
+                    for given in member.captured
+                ]
+                return make(member, held, inner)
+
+            return _branch(tag, members, 0, case_of, lines)
+
+
+def _branch(
+    tag: Var,
+    members: Sequence[Member],
+    first: int,
+    case_of: Callable[[Member, _Lines], Value],
+    lines: _Lines,
+) -> Value:
+    """The case of the member of number `tag`, which is `first` for the first: found by halves."""
+    if len(members) == 1:
+        return case_of(members[0], lines)
+    half = len(members) // 2
+    limit = Constant(np.array(first + half, np.int32))
+    below = lines.new("below", Call(OPERATORS["less"], (tag, limit)))
+    sides = []
+    for start, part in ((first, members[:half]), (first + half, members[half:])):
+        inner = lines.inner()
+        result = inner.new("case", _branch(tag, part, start, case_of, inner))
+        sides.append(Body(tuple(inner.lets), result))
+    return If(below, *sides)
+
+
+def converted(atom: Atom, have: Held, wanted: Held, lines: _Lines) -> Atom:
+    """The atom, represented as what `wanted` may be, which is all that it may be or more."""
+    if have == wanted or not isinstance(atom, Var):
+        return atom
+    if isinstance(have, tuple) and isinstance(wanted, tuple):
+        items = [
+            converted(lines.new("item", TupleGet(atom, at)), *both, lines)
+            for at, both in enumerate(zip(have, wanted, strict=True))
+        ]
+        return lines.new("items", Tuple(tuple(items)))
+
+    def again(member: Member, held: Sequence[Atom], inner: _Lines) -> Value:
+        return packed(member, held, wanted, inner)
+
+    return lines.new("function", by_member(atom, have, again, lines))
+
+
+def packed(member: Member, held: Sequence[Atom], wanted: Held, lines: _Lines) -> Value:
+    """A function with the arguments that it holds, as a value of a set that it is in."""
+    assert isinstance(wanted, FunctionSet), "of a function"
+    if len(wanted.members) == 1:
+        return Tuple(tuple(held))
+    parts: list[Atom] = []
+    for atom, given in zip(held, member.captured, strict=True):
+        parts += _flat(atom, represented(given), lines)
+    slots = dict(zip(slots_of(member, wanted), parts, strict=True))
+    tag = Constant(np.array(wanted.members.index(member), np.int32))
+    items = (slots[at] if at in slots else _empty(type_) for at, type_ in enumerate(wanted.slots))
+    return Tuple((tag, *items))
+
+
+def _flat(atom: Atom, type_: Type, lines: _Lines) -> Iterator[Atom]:
+    """The tensors of a value, in order."""
+    if isinstance(type_, TensorType):
+        yield atom
+        return
+    assert isinstance(atom, Var), "constants are tensors"
+    assert isinstance(type_, TupleType), "represented"
+    for at, item in enumerate(type_.items):
+        if tensors_of(item):
+            yield from _flat(lines.new("part", TupleGet(atom, at)), item, lines)
+
+
+def _unpacked(function: Var, slots: Iterator[int], type_: Type, lines: _Lines) -> Atom:
+    """A value of a type, of the tensors in the next slots of a function of a set of several."""
+    if isinstance(type_, TensorType):
+        return lines.new("part", TupleGet(function, 1 + next(slots)))
+    assert isinstance(type_, TupleType), "represented"
+    items = [_unpacked(function, slots, each, lines) for each in type_.items]
+    return lines.new("parts", Tuple(tuple(items)))
+
+
+def _empty(type_: TensorType) -> Constant:
+    """A tensor that nothing reads."""
+    shape = tuple(each for each in type_.shape if isinstance(each, int))
+    if type_.layout is not None or len(shape) != type_.rank:
+        raise GraphError(
+            f"one of several functions holds {type_}, and another does not: its extents have to "
+            "be numbers, and it row-major"
+        )
+    return Constant(np.zeros(shape, type_.dtype.numpy))
