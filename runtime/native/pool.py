@@ -1,7 +1,7 @@
 """Threads that run the parallel loops of native functions.
 
-The calling thread runs iterations too. Scheduling is dynamic, in chunks of iterations: an idle
-thread takes the next chunk. All of a loop is native code (`runtime.native.pool_code`).
+The calling thread runs iterations too. Each thread has a range of them, and when it has run these
+it takes of the others', in chunks. All of a loop is native code (`runtime.native.pool_code`).
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from tandem.runtime.native.pool_state import (
     CallState,
     HelperState,
     PoolState,
+    RangeState,
 )
 from tandem.runtime.native.pool_text import MOST_HELPERS
 from tandem.runtime.native.processor import available_threads
@@ -31,8 +32,10 @@ _SPIN = 200_000
 takes from one kernel of a network to the next."""
 _POLL_EVERY = 20_000_000
 """Nanoseconds between two polls of a call: nobody notices that Ctrl-C comes so late."""
-_CHUNKS = 4
-"""A thread takes so many times less than an equal share of the iterations that are left."""
+_WORTH_WAKING = 50_000
+"""Nanoseconds of loops for which helpers are woken: as long as it takes until one comes."""
+_SHARES = 4
+"""A thread takes one part in so many of what is left of a range."""
 _POLL_TYPE = ctypes.CFUNCTYPE(None)
 
 
@@ -109,11 +112,13 @@ class PoolMemory:
         self.started = 0
         self.code: PoolCode | None = None
         size = sizeof(PoolState) + helpers * sizeof(HelperState)
+        size += (helpers + 1) * sizeof(RangeState)
         self._bytes = ctypes.create_string_buffer(size + CACHE_LINE)  # all zero
         self.address = -(-ctypes.addressof(self._bytes) // CACHE_LINE) * CACHE_LINE
         self._state = PoolState.from_address(self.address)
         self._state.helpers = helpers
-        self._state.shares = _CHUNKS * (helpers + 1)
+        self._state.shares = _SHARES
+        self._state.worth = _WORTH_WAKING
         # To look for work on the core that another thread needs would delay that one.
         self._state.spin = _SPIN if helpers < available_threads() else 0
         self._initialise(self.address + PoolState.left.offset)

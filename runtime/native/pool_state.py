@@ -39,26 +39,43 @@ class CallState(Structure):
     )
 
 
+class RangeState(Structure):
+    """The iterations of a loop that one thread is to run, from the front; threads that have run
+    their own take of it from the back.
+
+    Attributes
+    ----------
+    left
+        In units of `LoopState.unit`: the first one that nobody has taken (low 32 bits), and the one
+        after the last of these (high 32 bits).
+    """
+
+    _fields_ = (("left", c_int64), ("_apart", c_char * (CACHE_LINE - 8)))
+
+
 class LoopState(Structure):
     """A parallel loop that runs.
 
     Attributes
     ----------
-    next
-        The first iteration that no thread has taken.
+    iterations, unit
+        Their number, and how many of them are taken together: 1, but where 31 bits cannot count
+        them.
+    ranges, range_count
+        The first `RangeState`, and how many follow each other: of the caller, of helper 1, ...
     shares
-        A thread takes one part in so many of the iterations that are left, or one iteration.
+        A thread takes one part in so many of what is left of a range, or one unit.
     """
 
     _fields_ = (
-        ("next", c_int64),
-        ("_apart", c_char * (CACHE_LINE - 8)),
         ("call", c_void_p),
         ("task", c_void_p),
         ("closure", c_void_p),
         ("iterations", c_int64),
+        ("unit", c_int64),
+        ("ranges", c_void_p),
+        ("range_count", c_int64),
         ("shares", c_int64),
-        ("_rest", c_char * (CACHE_LINE - 40)),
     )
 
 
@@ -92,7 +109,7 @@ class HelperState(Structure):
 
 
 class PoolState(Structure):
-    """A pool; its helpers' states follow in memory.
+    """A pool; in memory follow its helpers' states, then a range of the caller and of each helper.
 
     Attributes
     ----------
@@ -102,12 +119,17 @@ class PoolState(Structure):
         (bit 16), the number of helpers that have joined and not left (16 bits).
     busy
         1 while a thread launches a loop on the pool.
+    missed, ended
+        The nanoseconds of loops that one after the other, less than `spin` apart, ran while a
+        helper slept, and when the last of them ended.
     closed
         Unless 0, the helpers end.
     helpers
         The number of helpers.
     spin
         Nanoseconds that a thread looks for what it waits for before it sleeps.
+    worth
+        The nanoseconds of loops for which helpers are woken.
     shares
         Of each loop, as in `LoopState`.
     left
@@ -120,11 +142,17 @@ class PoolState(Structure):
         ("gate", c_int64),
         ("_apart", c_char * (CACHE_LINE - 8)),
         ("busy", c_int32),
+        ("_aligned", c_int32),
+        ("missed", c_int64),
+        ("ended", c_int64),
+        ("_callers", c_char * (CACHE_LINE - 24)),
         ("closed", c_int32),
+        ("_constant", c_int32),
         ("helpers", c_int64),
         ("spin", c_int64),
+        ("worth", c_int64),
         ("shares", c_int64),
-        ("_rest", c_char * (CACHE_LINE - 32)),
+        ("_rest", c_char * (CACHE_LINE - 40)),
         ("left", c_char * CACHE_LINE),
         ("loop", LoopState),
     )

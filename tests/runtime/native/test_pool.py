@@ -19,6 +19,7 @@ from tandem.compiler.ir.parser import parse
 from tandem.compiler.machines.cpu.codegen import NativeFunction, ThreadPool, compile_function
 from tandem.runtime.errors import NativeCodeError
 from tandem.runtime.native.pool import LoopLauncher
+from tandem.runtime.native.pool_state import HelperState, PoolState
 from tests.support.compiler.machines.cpu.native import EXACT, run_text, same
 from tests.support.runtime.parallel_loops import (
     a_call,
@@ -290,15 +291,18 @@ def test_more_threads_than_a_gate_counts() -> None:
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) == 1, reason="there is one CPU")
-def test_a_helper_wakes_on_another_cpu_than_its_caller_s() -> None:
+def test_a_helper_wakes_on_another_cpu_than_its_caller_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tandem.runtime.native.pool._WORTH_WAKING", 0)
     allowed, before = os.sched_getaffinity(0), {*threading.enumerate()}
     with ThreadPool(2) as pool:
         chunks(pool, 2)
         (helper,) = {*threading.enumerate()} - before
         thread = helper.native_id
         assert thread is not None
+        state = HelperState.from_address(pool.address + ctypes.sizeof(PoolState))
         for _ in range(5):
-            time.sleep(0.05)  # it sleeps now
+            while not state.asleep:
+                time.sleep(0.001)
             chunks(pool, 2)
             left = os.sched_getaffinity(thread)
             assert left < allowed

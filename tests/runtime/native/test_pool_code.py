@@ -5,6 +5,9 @@ from __future__ import annotations
 import random
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from ctypes import sizeof
 from itertools import pairwise
 
 import pytest
@@ -13,13 +16,15 @@ from hypothesis import strategies as st
 
 from tandem.runtime.native.pool import ThreadPool
 from tandem.runtime.native.pool_code import pool_code
-from tandem.runtime.native.pool_state import CallState
+from tandem.runtime.native.pool_state import CallState, HelperState, PoolState
 from tests.support.runtime.parallel_loops import a_call, called_together, chunks, launch
 
 
 @pytest.fixture(params=["spinning", "sleeping"])
 def pool(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> ThreadPool:
-    """A pool of three threads, which look for work, or sleep at once as on too few cores."""
+    """A pool of three threads, which look for work, or sleep at once as on too few cores; they wake
+    for any loop: iterations may wait for each other."""
+    monkeypatch.setattr("tandem.runtime.native.pool._WORTH_WAKING", 0)
     cores = 3 if request.param == "spinning" else 1
     monkeypatch.setattr("tandem.runtime.native.pool.available_threads", lambda: cores)
     return ThreadPool(3)
@@ -37,11 +42,12 @@ def test_each_iteration_runs_once(threads: int, loops: list[int]) -> None:
 
 
 def test_chunks_become_smaller() -> None:
-    """Alone: threads that share a loop cut it in the same way."""
+    """From the front of the caller's range, from the end of the helper's that does not come."""
     with ThreadPool(2) as pool:
         pool.close()
         sizes = [end - begin for begin, end, _ in chunks(pool, 100)]
-    assert sizes == [12, 11, 9, 8, 7, 6, 5, 5, 4, 4, 3, 3, 2, 2, 2, 2, *[1] * 15]
+    one = [12, 9, 7, 5, 4, 3, 2, 2, 1, 1, 1, 1, 1, 1]
+    assert sizes == [*one, *reversed(one)]
 
 
 def test_all_threads_run_a_loop_at_the_same_time(pool: ThreadPool) -> None:
@@ -128,6 +134,73 @@ def test_a_pool_that_closes_during_a_loop(pool: ThreadPool) -> None:
 
         launch(launcher, task, 3)
     assert {worker for *_, worker in chunks(pool, 50)} == {0}
+
+
+LONG = 1 << 60
+"""Nanoseconds that no test waits for."""
+
+
+@contextmanager
+def asleep() -> Iterator[tuple[ThreadPool, PoolState, HelperState]]:
+    """A pool whose helper sleeps, and the states of both."""
+    with ThreadPool(2) as pool:
+        state = PoolState.from_address(pool.address)
+        helper = HelperState.from_address(pool.address + sizeof(PoolState))
+        state.spin = 0
+        pool.start()
+        while not helper.asleep:
+            time.sleep(0.001)
+        yield pool, state, helper
+
+
+def test_short_loops_wake_nobody() -> None:
+    """They are added up, as long as one follows the other."""
+    with asleep() as (pool, state, helper):
+        state.worth, state.spin = LONG, LONG
+        chunks(pool, 9)
+        first = state.missed
+        assert 0 < first < LONG
+        assert helper.asleep
+        chunks(pool, 9)
+        assert state.missed > first
+        state.spin = 0
+        state.missed = LONG
+        chunks(pool, 9)  # long after the others
+        assert helper.asleep
+        assert state.missed < LONG
+
+
+def test_a_loop_wakes_helpers_after_many_short_ones() -> None:
+    with asleep() as (pool, state, _):
+        state.worth = state.missed = state.spin = LONG
+        chunks(pool, 9)
+        assert state.missed == 0
+
+
+def test_a_long_loop_wakes_helpers() -> None:
+    """After its first iteration, of a millisecond; all would take longer than 5."""
+    with asleep() as (pool, state, helper):
+        state.worth = 5_000_000
+        woken: list[bool] = []
+
+        def task(begin: int, end: int, worker: int) -> None:
+            woken.append(not helper.asleep)
+            time.sleep(0.001)
+
+        with a_call(pool) as launcher:
+            launch(launcher, task, 50)
+        assert woken[0] is False
+        assert any(woken)
+
+
+def test_more_iterations_than_31_bits_count() -> None:
+    """Several make a unit, of which the last may have fewer."""
+    iterations = (1 << 33) + 3
+    with ThreadPool(2) as pool:
+        found = chunks(pool, iterations)
+    assert found[0][0] == 0
+    assert all(one[1] == other[0] for one, other in pairwise(found))
+    assert found[-1][1] == iterations
 
 
 def test_many_callers_at_once(pool: ThreadPool) -> None:

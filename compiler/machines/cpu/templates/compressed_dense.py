@@ -25,11 +25,12 @@ from tandem.compiler.ir.dtypes import BOOL, INT32, UINT8, DType
 from tandem.compiler.ir.expr import Expr
 from tandem.compiler.ir.stmt import PrimFunc
 from tandem.compiler.machines.cpu.schedules.simd import Simd
+from tandem.compiler.machines.cpu.templates.dense import excess_of_rows
 from tandem.compiler.machines.cpu.templates.dot_terms import SINGLE_TERMS
 from tandem.compiler.machines.cpu.templates.layer import (
-    EXCESS,
     PackedLayer,
     carry_in_registers,
+    product_in_tiles,
     shift,
     unpacked_inputs,
 )
@@ -37,7 +38,6 @@ from tandem.compiler.machines.cpu.templates.register_tiles import Tile, best_til
 from tandem.compiler.operators.matmul import dense
 from tandem.compiler.operators.widen import SCALES
 from tandem.compiler.te import Tensor, compute, reduce_axis
-from tandem.compiler.te.build import stages
 from tandem.compiler.te.schedule import Schedule
 from tandem.compiler.te.tensor import Reduction
 
@@ -181,7 +181,9 @@ def compressed_dense(
     if weight.scales is not None:
         packings.append(_packed_scales(weight.scales, layout, f"{name}_scales"))
     if shifted:
-        packings.append(_excess(weight.widened, layout, f"{name}_excess"))
+        packings.append(
+            excess_of_rows(weight.widened, (layout.blocks, layout.channels), f"{name}_excess")
+        )
     packed = unpacked_inputs(packings)
     widened = _widened(packed[0], weight, layout, f"{name}_widened")
     partial = None
@@ -264,18 +266,6 @@ def _packed_scales(scales: Tensor, layout: CodeLayout, name: str) -> Tensor:
     return compute(extents, element, name, ["jb", "h", "l"])
 
 
-def _excess(widened: Tensor, layout: CodeLayout, name: str) -> Tensor:
-    """What shifted data adds to the sums: `[jb, l]`."""
-    k = reduce_axis(widened.shape[1], "k")
-
-    def element(jb: Expr, at: Expr) -> Reduction:
-        row = jb * layout.channels + at
-        value = te.cast(widened[row, k], INT32) * EXCESS
-        return te.sum(te.select(row < widened.shape[0], value, 0), (k,))
-
-    return compute((layout.blocks, layout.channels), element, name, ["jb", "l"])
-
-
 def _widened(packed: Tensor, weight: CompressedWeight, layout: CodeLayout, name: str) -> Tensor:
     """The int8 entries of codes."""
     mask = (1 << weight.bits) - 1
@@ -331,23 +321,8 @@ def schedule_compressed_dense(layer: PackedLayer, out: Tensor) -> Schedule:
         `out` reduces, or reads neighbours.
     """
     assert isinstance(layer, CompressedDense), "a layer of compressed weights"
-    assert out.source is not None
-    i, j = (axis.name for axis in out.source.axes)
     sums, widened = layer.sums.name, layer.widened.name
-    schedule = Schedule.of(out, inputs=layer.inputs)
-    kept = layer.padded, layer.widened, layer.partial or layer.sums, layer.sums, out
-    names = {stage.name for stage in kept}
-    for stage in stages([out]):
-        if stage.source is not None and stage.name not in names:
-            schedule = schedule.compute_inline(stage.name)
-    schedule = (
-        schedule.split(out.name, j, layer.tile.channels, ("block", "l"))
-        .split(out.name, i, layer.tile.columns, ("row", "i"))
-        .reorder(out.name, "block", "row", "i", "l")
-        .compute_at(sums, out.name, "row")
-        .unroll(out.name, "i")
-        .vectorize(out.name, "l")
-    )
+    schedule = product_in_tiles(layer, out, layer.widened, layer.partial or layer.sums)
     inner = sums
     if layer.partial is not None:
         inner = layer.partial.name

@@ -22,11 +22,15 @@ from tandem.compiler.ir.dtypes import FLOAT32, INT32, UINT8, UINT32, DType
 from tandem.compiler.ir.expr import Expr
 from tandem.compiler.machines.cpu.schedules.simd import Simd
 from tandem.compiler.machines.cpu.templates.dot_terms import SINGLE_TERMS
-from tandem.compiler.machines.cpu.templates.layer import PackedLayer, unpacked_inputs
+from tandem.compiler.machines.cpu.templates.layer import (
+    PackedLayer,
+    product_in_tiles,
+    product_on_threads,
+    unpacked_inputs,
+)
 from tandem.compiler.machines.cpu.templates.register_tiles import Tile, best_tile
 from tandem.compiler.operators.matmul import matmul
 from tandem.compiler.te import Tensor, compute, reduce_axis
-from tandem.compiler.te.build import stages
 from tandem.compiler.te.schedule import Schedule
 from tandem.compiler.te.tensor import Reduction
 
@@ -281,22 +285,8 @@ def schedule_compressed_matmul(layer: PackedLayer, out: Tensor) -> Schedule:
         `out` reduces, or reads neighbours.
     """
     assert isinstance(layer, CompressedMatmul), "a product with a right operand of few bits"
-    assert out.source is not None
-    *stack, i, j = (axis.name for axis in out.source.axes)
     sums, partial, widened = layer.sums.name, layer.partial.name, layer.widened.name
-    schedule = Schedule.of(out, inputs=layer.inputs)
-    names = {layer.padded.name, sums, partial, widened, out.name}
-    for stage in stages([out]):
-        if stage.source is not None and stage.name not in names:
-            schedule = schedule.compute_inline(stage.name)
-    schedule = (
-        schedule.split(out.name, j, layer.tile.channels, ("block", "l"))
-        .split(out.name, i, layer.tile.columns, ("row", "i"))
-        .reorder(out.name, *stack, "block", "row", "i", "l")
-        .compute_at(sums, out.name, "row")
-        .unroll(out.name, "i")
-        .vectorize(out.name, "l")
-    )
+    schedule = product_in_tiles(layer, out, layer.widened, layer.partial)
     schedule = _in_lanes(schedule.set_scope(sums, Scope.LOCAL), sums, ("g", "i"), layer.lanes)
     schedule = schedule.compute_at(partial, sums, "g").unroll(sums, "i")
     schedule = schedule.decompose_reduction(sums, "g").set_scope(partial, Scope.LOCAL)
@@ -305,11 +295,7 @@ def schedule_compressed_matmul(layer: PackedLayer, out: Tensor) -> Schedule:
     schedule = schedule.unroll(partial, "i").decompose_reduction(partial, "s")
     schedule = schedule.set_scope(widened, Scope.LOCAL)
     schedule = _in_lanes(schedule, widened, ("q",), layer.lanes).unroll(widened, "q")
-    outer = "block"
-    for axis in reversed(stack):
-        schedule = schedule.fuse(out.name, axis, outer, f"{axis}_{outer}")
-        outer = f"{axis}_{outer}"
-    schedule = schedule.parallel(out.name, outer)
+    schedule = product_on_threads(schedule, out)
     if layer.padded.source is None or layer.padded is layer.data:
         return schedule
     return schedule.vectorize(layer.padded.name, "k")

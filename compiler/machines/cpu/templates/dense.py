@@ -22,7 +22,7 @@ from tandem.compiler.machines.cpu.templates.layer import (
     PackedLayer,
     carry_in_registers,
     layer_patterns,
-    packed_layer_schedule,
+    product_in_tiles,
     shift,
     unpacked_inputs,
 )
@@ -75,7 +75,7 @@ def packed_dense(
     blocks = -(-outputs // tile.channels)
     packings = [_packing(weight, (blocks, steps), tile.channels, terms, f"{name}_weight")]
     if shifted:
-        packings.append(_excess(weight, (blocks, tile.channels), f"{name}_excess"))
+        packings.append(excess_of_rows(weight, (blocks, tile.channels), f"{name}_excess"))
     packed = unpacked_inputs(packings)
     extents = blocks, whole, tile.channels
     sums = _sums(padded, packed[0], extents, terms, plain.dtype, f"{name}_sum")
@@ -118,8 +118,8 @@ def _packing(
     return compute((*extents, *terms.weight_extents(channels)), element, name, names)
 
 
-def _excess(weight: Tensor, extents: tuple[int, int], name: str) -> Tensor:
-    """What shifted data adds to the sums: `[jb, l]`."""
+def excess_of_rows(weight: Tensor, extents: tuple[int, int], name: str) -> Tensor:
+    """What shifted data adds to the sums of a matrix of weights: `[jb, l]`, of these extents."""
     k = reduce_axis(weight.shape[1], "k")
 
     def element(jb: Expr, at: Expr) -> Reduction:
@@ -166,20 +166,9 @@ def schedule_packed_dense(layer: PackedLayer, out: Tensor) -> Schedule:
     ScheduleError
         `out` reduces, or reads neighbours.
     """
-    assert out.source is not None
-    i, j = (each.name for each in out.source.axes)
-    sums = layer.sums.name
-    schedule = packed_layer_schedule(layer, out)
-    schedule = (
-        schedule.split(out.name, j, layer.tile.channels, ("block", "l"))
-        .split(out.name, i, layer.tile.columns, ("row", "i"))
-        .reorder(out.name, "block", "row", "i", "l")
-        .compute_at(sums, out.name, "row")
-        .unroll(out.name, "i")
-        .vectorize(out.name, "l")
-    )
+    schedule = product_in_tiles(layer, out)
     inner = (*layer.terms.steps, "i")
-    schedule = carry_in_registers(schedule, sums, ("kb",), inner, layer.dot)
+    schedule = carry_in_registers(schedule, layer.sums.name, ("kb",), inner, layer.dot)
     schedule = schedule.parallel(out.name, "block")
     if layer.padded is layer.data:
         return schedule

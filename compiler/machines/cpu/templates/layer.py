@@ -147,16 +147,43 @@ def placeholders(kernel: Function) -> list[Tensor]:
     return found
 
 
-def packed_layer_schedule(layer: PackedLayer, output: Tensor) -> Schedule:
+def packed_layer_schedule(layer: PackedLayer, output: Tensor, *others: Tensor) -> Schedule:
     """The initial schedule of the output from data and packed weights; stages between the layer's
-    sums and the output are inlined, which refuses reductions."""
+    sums and the output are inlined, which refuses reductions, but for `others`."""
     schedule = Schedule.of(output, inputs=layer.inputs)
     staying = {layer.padded.name, layer.sums.name, output.name}
-    staying |= {tensor.name for tensor in layer.packed}
+    staying |= {tensor.name for tensor in (*layer.packed, *others)}
     for stage in stages([output]):
         if stage.source is not None and stage.name not in staying:
             schedule = schedule.compute_inline(stage.name)
     return schedule
+
+
+def product_in_tiles(layer: PackedLayer, out: Tensor, *others: Tensor) -> Schedule:
+    """`packed_layer_schedule` of a product of matrices: a tile's sums are computed where `out` has
+    them, lanes of `l` in each row `i`. Other axes of `out` come first, then `block` and `row`."""
+    assert out.source is not None
+    *stack, i, j = (axis.name for axis in out.source.axes)
+    return (
+        packed_layer_schedule(layer, out, *others)
+        .split(out.name, j, layer.tile.channels, ("block", "l"))
+        .split(out.name, i, layer.tile.columns, ("row", "i"))
+        .reorder(out.name, *stack, "block", "row", "i", "l")
+        .compute_at(layer.sums.name, out.name, "row")
+        .unroll(out.name, "i")
+        .vectorize(out.name, "l")
+    )
+
+
+def product_on_threads(schedule: Schedule, out: Tensor) -> Schedule:
+    """The schedule of `product_in_tiles` with blocks of columns of all products distributed over
+    threads."""
+    assert out.source is not None
+    outer = "block"
+    for axis in reversed(out.source.axes[:-2]):
+        schedule = schedule.fuse(out.name, axis.name, outer, f"{axis.name}_{outer}")
+        outer = f"{axis.name}_{outer}"
+    return schedule.parallel(out.name, outer)
 
 
 def copy_on_threads(schedule: Schedule, stage: Tensor, outer: str, inner: str) -> Schedule:

@@ -30,7 +30,8 @@ from tandem.compiler.machines.cpu.templates.layer import (
     PackedLayer,
     carry_in_registers,
     element_by_element,
-    packed_layer_schedule,
+    product_in_tiles,
+    product_on_threads,
     unpacked_inputs,
 )
 from tandem.compiler.machines.cpu.templates.register_tiles import Tile, best_tile
@@ -144,18 +145,8 @@ def schedule_packed_matmul(layer: PackedLayer, out: Tensor) -> Schedule:
     ScheduleError
         `out` reduces, or reads neighbours.
     """
-    assert out.source is not None
-    *stack, i, j = (axis.name for axis in out.source.axes)
     sums, tile, (packed,) = layer.sums.name, layer.tile, layer.packed
-    schedule = packed_layer_schedule(layer, out)
-    schedule = (
-        schedule.split(out.name, j, tile.channels, ("block", "l"))
-        .split(out.name, i, tile.columns, ("row", "i"))
-        .reorder(out.name, *stack, "block", "row", "i", "l")
-        .compute_at(sums, out.name, "row")
-        .unroll(out.name, "i")
-        .vectorize(out.name, "l")
-    )
+    schedule = product_in_tiles(layer, out)
     schedule = carry_in_registers(schedule, sums, ("k",), ("i",), None)
     if packed.source is not None:
         schedule = schedule.compute_at(packed.name, out.name, "block").vectorize(packed.name, "l")
@@ -163,11 +154,7 @@ def schedule_packed_matmul(layer: PackedLayer, out: Tensor) -> Schedule:
     if 0 < whole < -(-out.shape[-2] // tile.columns):
         # The last tile has fewer rows: it gets code of its own, without sums that nothing reads.
         schedule = schedule.partition(out.name, "row", whole)
-    outer = "block"
-    for axis in reversed(stack):
-        schedule = schedule.fuse(out.name, axis, outer, f"{axis}_{outer}")
-        outer = f"{axis}_{outer}"
-    return schedule.parallel(out.name, outer)
+    return product_on_threads(schedule, out)
 
 
 class _MatmulOnCpu(LayerOnCpu):

@@ -42,8 +42,17 @@ def test_instructions(rows: int, columns: int, kind: str, instructions: int) -> 
     """A product, a sum and a store, for vectors of 16 floats."""
     function = program(rows, columns, kind)
     assert SerialSmallLoops(512).instructions(function.body) == instructions
-    assert is_parallel(function, SerialSmallLoops(512, instructions))
-    assert not is_parallel(function, SerialSmallLoops(512, instructions + 1))
+    assert is_parallel(function, SerialSmallLoops(512, instructions, 0))
+    assert not is_parallel(function, SerialSmallLoops(512, instructions + 1, 0))
+
+
+@pytest.mark.parametrize(("columns", "more"), [(64, 2 * 4 * 64 * 128), (65, 0)])
+def test_few_bytes_that_are_written_ask_for_more(columns: int, more: int) -> None:
+    """32 KiB are few, and what threads pass to each other. Of more, others are no worse."""
+    function = program(128, columns)
+    instructions = SerialSmallLoops(512).instructions(function.body)
+    assert is_parallel(function, SerialSmallLoops(512, instructions - more, 2))
+    assert not is_parallel(function, SerialSmallLoops(512, instructions - more + 1, 2))
 
 
 def test_narrower_vectors_are_more() -> None:
@@ -72,9 +81,9 @@ func f(A: float32[100, 100]) -> (C: float32[100, 100]):
     for j in 100 parallel:
       C[i, j] = A[i, j]
 """)
-    kinds = [each.kind for each in loops(SerialSmallLoops(512, 10_001).apply(function).body)]
+    kinds = [each.kind for each in loops(SerialSmallLoops(512, 10_001, 0).apply(function).body)]
     assert kinds == [LoopKind.SERIAL, LoopKind.SERIAL]
-    assert SerialSmallLoops(512, 10_000).apply(function) == function
+    assert SerialSmallLoops(512, 10_000, 0).apply(function) == function
 
 
 def test_results_stay() -> None:
