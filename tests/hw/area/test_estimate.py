@@ -27,7 +27,8 @@ def test_machines_that_were_left_out() -> None:
 
 
 def test_machines_of_spaces_that_it_never_saw() -> None:
-    """Machines drawn from the spaces `small`, `fpga` and `asic` after the model was fitted, and a preset.
+    """A preset, and machines drawn from the spaces `small`, `fpga` and `asic` after the model was
+    fitted.
 
     `python -m tandem.scripts.search.samples area` with the seeds 1901, 1902 and 1903.
     """
