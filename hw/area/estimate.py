@@ -23,6 +23,7 @@ from tandem.hw.features import Feature
 from tandem.hw.least_squares import fitted
 from tandem.hw.storage import queue_of, storage_of
 from tandem.hw.topology import MemoryId, Unit
+from tandem.hw.widening import widening_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +135,7 @@ def rest_terms(config: HardwareConfig) -> tuple[float, ...]:
     names = (queue_of(Unit.LOAD), "load_buffer", "compute_buffer", "fetch_buffer")
     queues = [storage[name].depth for name in names]
     depths = [float(np.log2(depth)) for depth in queues]
+    widens = float(Feature.COMPRESSED_WEIGHTS in config.features)
     shallow = sum(64.0 for depth in queues if depth <= 64)
     return (
         1.0,
@@ -154,4 +156,6 @@ def rest_terms(config: HardwareConfig) -> tuple[float, ...]:
         float(np.log2(config.reads_in_flight)),
         float(np.log2(config.writes_in_flight)),
         float(np.log2(config.longest_burst)),
+        widens,
+        widens * widening_of(config).wide_lanes,
     )

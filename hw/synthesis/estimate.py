@@ -21,6 +21,7 @@ from tandem.hw.features import Feature
 from tandem.hw.least_squares import fitted
 from tandem.hw.synthesis.families import Family
 from tandem.hw.synthesis.memory_blocks import block_ram, table_bits
+from tandem.hw.widening import widening_of
 
 _FITTED = ("lut", "ff")
 
@@ -97,6 +98,7 @@ def _terms(config: HardwareConfig) -> tuple[float, ...]:
     lanes = config.acc_lanes
     requantises = float(Feature.REQUANTISE in config.features)
     input_operands = float(Feature.INPUT_OPERANDS in config.features)
+    widens = float(Feature.COMPRESSED_WEIGHTS in config.features)
     return (
         1.0,
         lanes,
@@ -107,4 +109,5 @@ def _terms(config: HardwareConfig) -> tuple[float, ...]:
         config.bus_bits / 64,
         table_bits(config) / 64,
         config.block_in * (config.batch + config.block_out),
+        widens * widening_of(config).wide_lanes,
     )
