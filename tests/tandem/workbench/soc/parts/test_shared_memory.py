@@ -138,7 +138,7 @@ def words(bus: Any, accesses: list[tuple[int, int | None]], found: list[int]) ->
 
 @pytest.mark.parametrize(
     ("latency", "in_flight", "pause", "bytes"),
-    [(2, 4, 0.0, BYTES), (5, 2, 0.0, BYTES), (3, 4, 0.4, BYTES), (2, 4, 0.0, 5 * BYTES // 8)],
+    [(3, 4, 0.0, BYTES), (5, 2, 0.0, BYTES), (3, 4, 0.4, BYTES), (3, 4, 0.0, 5 * BYTES // 8)],
 )
 def test_reads_and_writes(latency: int, in_flight: int, pause: float, bytes: int) -> None:
     """The last memory ends where no power of two does."""
@@ -176,7 +176,7 @@ def test_reads_and_writes(latency: int, in_flight: int, pause: float, bytes: int
 
 def test_the_processor_sees_the_same_bytes() -> None:
     random = Random("processor")
-    dut, clock = memory(2, 4), Clock()
+    dut, clock = memory(3, 4), Clock()
     values = [random.getrandbits(32) for _ in range(16)]
     found: list[int] = []
     reads = [Burst(ORIGIN, 8, 1)]
