@@ -7,8 +7,9 @@ from typing import Final
 
 import msgspec
 
-LEAST_LATENCY: Final = 2
-"""Cycles from an address to its data, of memory on chip: one in a queue, one in the memory."""
+LEAST_LATENCY: Final = 3
+"""Cycles from an address to its data, of memory on chip: one in a queue of addresses, one in the
+memory, one in a queue of data."""
 _SIMULATED_BYTES: Final = 1 << 20
 """Of a memory that is simulated, at least."""
 

@@ -2,7 +2,8 @@
 
 The accelerator has an AXI4 port that takes a beat each cycle, reads and writes at once; its timing
 is `hw.memory_model.MemoryModel` with an interval of 1. The processor has a Wishbone port, and the
-cycles that the accelerator leaves. One read and one write port are what a block RAM has.
+cycles that the accelerator leaves. One read and one write port are what a block RAM has. What is
+read goes from the blocks, which lie all over a chip, into a register or a queue first.
 """
 
 from __future__ import annotations
@@ -16,6 +17,10 @@ from migen import READ_FIRST, Case, Cat, If, Memory, Mux, Replicate, Signal
 from tandem.workbench.soc.description import LEAST_LATENCY
 
 _DECERR = 3
+_READ = 4
+"""Beats that were asked for and not taken yet; 3 are on their way when one is taken every cycle."""
+_NEXT_ADDRESS = 0b010
+"""Wishbone's `cti` while a burst goes on."""
 
 
 class SharedMemory(LiteXModule):
@@ -103,35 +108,41 @@ class SharedMemory(LiteXModule):
         """The read channels. Returns whether the processor may read in this cycle, whether the
         accelerator does, and where."""
         bus, answered, started, last = self.axi, Signal(), Signal(), Signal()
+        taken, inside, loaded = Signal(), Signal(), Signal()
+        layout = [("data", len(bus.r.data)), ("id", self._id_width), ("inside", 1)]
+        found = stream.SyncFIFO(layout, _READ)
+        self.submodules += found
+        beats = self._counter(started, taken, _READ)
         head, accepted = self._addresses(bus.ar, answered)
         ready = self._counter(
             self._later(accepted, self._latency - LEAST_LATENCY), started & last, self._in_flight
         )
-        advance, offset, error = Signal(), Signal(8), Signal()
-        address = Signal(32)
+        offset, address = Signal(8), Signal(32)
         self.comb += [
-            answered.eq(bus.r.valid & bus.r.ready & bus.r.last),
-            advance.eq(~bus.r.valid | bus.r.ready),
+            taken.eq(bus.r.valid & bus.r.ready),
+            answered.eq(taken & bus.r.last),
             address.eq(head.addr + (offset << self._beat_bits)),
-            started.eq((ready != 0) & advance),
+            inside.eq(self._inside(address)),
+            started.eq((ready != 0) & (beats != _READ)),
             last.eq(offset == head.len),
             head.ready.eq(started & last),
-            bus.r.data.eq(self.read_port.dat_r),
-            bus.r.resp.eq(Mux(error, _DECERR, 0)),
+            found.sink.valid.eq(loaded),
+            found.sink.data.eq(self.read_port.dat_r),
+            bus.r.valid.eq(found.source.valid),
+            found.source.ready.eq(bus.r.ready),
+            bus.r.data.eq(found.source.data),
+            bus.r.last.eq(found.source.last),
+            bus.r.id.eq(found.source.id),
+            bus.r.resp.eq(Mux(found.source.inside, 0, _DECERR)),
         ]
         self.sync += [
             If(started, offset.eq(Mux(last, 0, offset + 1))),
-            If(
-                advance,
-                bus.r.valid.eq(started),
-                bus.r.last.eq(last),
-                bus.r.id.eq(head.id),
-                error.eq(~self._inside(address)),
-            ),
+            loaded.eq(started),
+            found.sink.last.eq(last),
+            found.sink.id.eq(head.id),
+            found.sink.inside.eq(inside),
         ]
-        free = Signal()
-        self.comb += free.eq(advance & ~started)
-        return free, started, self._index(address)
+        return ~started, started, self._index(address)
 
     def _writes(self) -> tuple[Any, Any, Any, Any]:
         """The write channels. Returns whether, where, what and which bytes the accelerator writes
@@ -170,16 +181,18 @@ class SharedMemory(LiteXModule):
     def _processor(
         self, words: int, read: tuple[Any, Any, Any], written: tuple[Any, Any, Any, Any]
     ) -> None:
-        """The Wishbone port: a word of the `words` of a beat, in cycles that are left."""
+        """The Wishbone port, in cycles that are left: a word, or in a burst the word and those
+        behind it of the `words` of its beat, one a cycle."""
         bus = self.bus
         (free, started, read_index), (taken, write_index, data, strobes) = read, written
         wanted, reads, writes, word = Signal(), Signal(), Signal(), Signal(max=max(words, 2))
+        loaded, beat, done, another = Signal(), Signal(32 * words), Signal(), Signal()
         word_bits = (words - 1).bit_length()
         index = bus.adr[word_bits : self._size_bits - 2]
         lane = bus.adr[:word_bits] if word_bits else 0
         lanes = [Replicate(lane == number, 4) & bus.sel for number in range(words)]
         self.comb += [
-            wanted.eq(bus.cyc & bus.stb & ~bus.ack),
+            wanted.eq(bus.cyc & bus.stb & ~done & ~loaded),
             reads.eq(wanted & ~bus.we & free),
             writes.eq(wanted & bus.we & ~taken),
             self.read_port.adr.eq(Mux(reads, index, read_index)),
@@ -189,12 +202,25 @@ class SharedMemory(LiteXModule):
             If(taken, self.write_port.we.eq(strobes)).Elif(
                 writes, self.write_port.we.eq(Cat(*lanes))
             ),
+            bus.ack.eq(done & bus.cyc & bus.stb),
+            another.eq(
+                bus.ack
+                & ~bus.we
+                & (bus.cti == _NEXT_ADDRESS)
+                & (bus.bte == 0)
+                & (word != words - 1)
+            ),
             Case(
                 word,
                 {
-                    number: bus.dat_r.eq(self.read_port.dat_r[32 * number : 32 * (number + 1)])
+                    number: bus.dat_r.eq(beat[32 * number : 32 * (number + 1)])
                     for number in range(words)
                 },
             ),
         ]
-        self.sync += [bus.ack.eq(reads | writes), word.eq(lane)]
+        self.sync += [
+            loaded.eq(reads),
+            If(loaded, beat.eq(self.read_port.dat_r)),
+            done.eq(loaded | writes | another),
+            If(another, word.eq(word + 1)).Elif(wanted, word.eq(lane)),
+        ]

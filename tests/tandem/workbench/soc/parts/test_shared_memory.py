@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from random import Random
 from typing import Any
 
@@ -138,7 +139,7 @@ def words(bus: Any, accesses: list[tuple[int, int | None]], found: list[int]) ->
 
 @pytest.mark.parametrize(
     ("latency", "in_flight", "pause", "bytes"),
-    [(2, 4, 0.0, BYTES), (5, 2, 0.0, BYTES), (3, 4, 0.4, BYTES), (2, 4, 0.0, 5 * BYTES // 8)],
+    [(3, 4, 0.0, BYTES), (5, 2, 0.0, BYTES), (3, 4, 0.4, BYTES), (3, 4, 0.0, 5 * BYTES // 8)],
 )
 def test_reads_and_writes(latency: int, in_flight: int, pause: float, bytes: int) -> None:
     """The last memory ends where no power of two does."""
@@ -176,7 +177,7 @@ def test_reads_and_writes(latency: int, in_flight: int, pause: float, bytes: int
 
 def test_the_processor_sees_the_same_bytes() -> None:
     random = Random("processor")
-    dut, clock = memory(2, 4), Clock()
+    dut, clock = memory(3, 4), Clock()
     values = [random.getrandbits(32) for _ in range(16)]
     found: list[int] = []
     reads = [Burst(ORIGIN, 8, 1)]
@@ -202,3 +203,47 @@ def test_the_processor_sees_the_same_bytes() -> None:
     ]
     assert found == values
     assert all(len(burst.answers) == 8 for burst in other)
+
+
+def burst_of_words(
+    bus: Any, clock: Clock, count: int, found: list[int], cycles: list[int], cti: int = 2
+) -> Iterator[Any]:
+    """A processor's burst from word 0 on, which says with its last word that it ends."""
+    yield bus.cyc.eq(1)
+    yield bus.stb.eq(1)
+    yield bus.we.eq(0)
+    for index in range(count):
+        yield bus.adr.eq(ORIGIN // 4 + index)
+        yield bus.cti.eq(cti if index < count - 1 else 7)
+        yield
+        while not (yield bus.ack):
+            yield
+        found.append((yield bus.dat_r))
+        cycles.append(clock.now)
+    yield bus.cyc.eq(0)
+    yield bus.stb.eq(0)
+    yield
+
+
+@pytest.mark.parametrize(("width", "apart"), [(32, [3]), (64, [1, 3]), (128, [1, 1, 1, 3])])
+def test_a_burst_takes_the_words_of_a_beat_one_a_cycle(width: int, apart: list[int]) -> None:
+    random = Random(f"burst {width}")
+    dut = SharedMemory(ORIGIN, BYTES, width, ID_BITS, 3, 4)
+    clock, cycles = Clock(), list[int]()
+    values = [random.getrandbits(32) for _ in range(16)]
+    found: list[int] = []
+    alone: list[int] = []
+
+    def processor() -> Iterator[Any]:
+        yield from words(dut.bus, list(enumerate(values)), found)
+        # The last word of a beat and the first of the next one, with a new access between.
+        for count in (16, 5, 1):
+            yield from burst_of_words(dut.bus, clock, count, found, cycles)
+        # Bursts that end with every word.
+        yield from burst_of_words(dut.bus, clock, 8, alone, [], cti=0)
+
+    run_simulation(dut, [clock.process(600), processor()])
+    assert found == [*values, *values[:5], values[0]]
+    assert alone == values[:8]
+    steps = [after - before for before, after in pairwise(cycles[:16])]
+    assert steps == [apart[(index + 1) % len(apart) - 1] for index in range(15)]
