@@ -19,13 +19,13 @@ def small_bert() -> Bert:
     """An encoder of random weights."""
     generator = np.random.default_rng(7)
 
-    def noise(*shape: int) -> Array:
-        return generator.standard_normal(shape).astype(np.float32)
+    def noise(shape: tuple[int, ...], spread: float = 1.0, mean: float = 0.0) -> Array:
+        return (mean + spread * generator.standard_normal(shape)).astype(np.float32)
 
     tensors: dict[str, Array] = {
-        "embeddings.word_embeddings.weight": noise(WORDS, FEATURES),
-        "embeddings.position_embeddings.weight": noise(LENGTH, FEATURES) / 4,
-        "embeddings.token_type_embeddings.weight": noise(2, FEATURES) / 4,
+        "embeddings.word_embeddings.weight": noise((WORDS, FEATURES)),
+        "embeddings.position_embeddings.weight": noise((LENGTH, FEATURES), 0.25),
+        "embeddings.token_type_embeddings.weight": noise((2, FEATURES), 0.25),
     }
     norms = ["embeddings.LayerNorm"]
     for layer in range(LAYERS):
@@ -34,11 +34,11 @@ def small_bert() -> Bert:
         for product in PRODUCTS:
             inputs = INNER if product == "output.dense" else FEATURES
             outputs = INNER if product == "intermediate.dense" else FEATURES
-            tensors[f"{name}.{product}.weight"] = noise(outputs, inputs) / np.float32(inputs**0.5)
-            tensors[f"{name}.{product}.bias"] = noise(outputs) / 8
+            tensors[f"{name}.{product}.weight"] = noise((outputs, inputs), inputs**-0.5)
+            tensors[f"{name}.{product}.bias"] = noise((outputs,), 0.125)
     for name in norms:
-        tensors[f"{name}.weight"] = 1 + noise(FEATURES) / 8
-        tensors[f"{name}.bias"] = noise(FEATURES) / 8
+        tensors[f"{name}.weight"] = noise((FEATURES,), 0.125, 1.0)
+        tensors[f"{name}.bias"] = noise((FEATURES,), 0.125)
     return Bert(tensors)
 
 
