@@ -63,9 +63,10 @@ TESTS: Mapping[str, tuple[str, ...]] = {
     ),
     "tiny-w": (
         "tests/cosim/test_random_programs.py::test_few[tiny-w]",
+        "tests/cosim/test_coded_weights.py",
         "tests/cosim/test_cycle_engine.py::test_few[tiny-w]",
         "tests/cosim/test_faults.py",
-        *("-k", f"tiny-w and {_NOT_THESE}"),
+        *("-k", f"(tiny-w or coded_weights) and {_NOT_THESE}"),
     ),
 }
 """By configuration: the tests of the quick set that run its Verilog, the quickest killers first."""
