@@ -66,6 +66,8 @@ TESTS: Mapping[str, tuple[str, ...]] = {
         "tests/cosim/test_coded_weights.py",
         "tests/cosim/test_cycle_engine.py::test_few[tiny-w]",
         "tests/cosim/test_faults.py",
+        "tests/sim/rtl/test_strides.py",
+        "tests/sim/rtl/test_far_places.py",
         *("-k", f"(tiny-w or coded_weights) and {_NOT_THESE}"),
     ),
 }

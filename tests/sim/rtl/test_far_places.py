@@ -21,7 +21,7 @@ from tandem.sim.rtl.engine import RtlEngine
 from tests.support.sim.launching import launch
 
 TINY = load_config("tiny")
-CONFIGS = [TINY, load_config("small8"), load_config("tiny-x")]
+CONFIGS = [TINY, *map(load_config, ("small8", "tiny-x", "tiny-w"))]
 UOPS, DATA, RESULT, PARAMETERS = 0x1000, 0x200, 0x400, 0xC00
 IMAGE = 1 << 14
 NO_BASES = (0,) * BASE_REGISTERS

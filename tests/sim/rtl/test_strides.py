@@ -20,7 +20,7 @@ from tests.support.sim.launching import launch
 # Half of the cases of each test run always.
 pytestmark = pytest.mark.every(2)
 
-CONFIGS = [load_config(name) for name in ("tiny", "small8", "tiny-x")]
+CONFIGS = [load_config(name) for name in ("tiny", "small8", "tiny-x", "tiny-w")]
 STRIDES = [stride | low for stride in (1 << bit for bit in range(16)) for low in range(2)]
 COUNT = 4
 """Elements that are loaded: two rows of two."""
