@@ -204,7 +204,7 @@ def test_threads_and_profiles(tmp_path: Path) -> None:
 
 def test_a_program_shares_loops_itself(tmp_path: Path) -> None:
     """Its launcher gives parts of loops to workers, here one after the other, last ones first."""
-    model = tandem.compile("mobilenet-v2-tiny", tandem.Cpu(threads=2), quantize=None)
+    model = tandem.compile("dcgan", tandem.Cpu(threads=2), quantize=None)
     batch = model.noise()
     wanted = tandem.Session(model).run(batch)["output"]
     found = model.export(tmp_path, batch, name="net", threads=2)

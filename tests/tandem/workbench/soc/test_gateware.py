@@ -75,7 +75,7 @@ def sources(folder: Path, processor: str) -> SocSources:
     exported = tandem.compile("digits", "tiny-x", processor=cpu).export(
         folder / "library", name=NETWORK
     )
-    config, memory = load_config("tiny-x"), MemoryModel(2)
+    config, memory = load_config("tiny-x"), MemoryModel(3)
     return soc_sources(
         exported.header, config, soc_processor(processor), memory, 64, folder / "sources"
     )
@@ -148,7 +148,7 @@ def test_digits_is_placed_and_routed(tmp_path: Path) -> None:
     """Many minutes: 70 MHz or more, the median of three seeds."""
     if shutil.which("riscv64-unknown-elf-gcc") is None:
         pytest.skip("riscv64-unknown-elf-gcc is not installed")
-    options = SocOptions(load_config("small8-x"), soc_processor("vexriscv"), MemoryModel(2))
+    options = SocOptions(load_config("small8-x"), soc_processor("vexriscv"), MemoryModel(3))
     model = open_model("digits", ModelOptions(Mode.MULTIPLIER), None)
     found = make_soc(model, options, tmp_path / "soc", gateware=GatewareOptions()).gateware
     assert found is not None

@@ -24,7 +24,7 @@ pytest.importorskip("litex", reason="the extra soc")
 QUANTISED = ModelOptions(Mode.MULTIPLIER)
 
 
-def options(machine: str, processor: str = "vexriscv", latency: int = 2) -> SocOptions:
+def options(machine: str, processor: str = "vexriscv", latency: int = 3) -> SocOptions:
     return SocOptions(load_config(machine), soc_processor(processor), MemoryModel(latency))
 
 
@@ -93,7 +93,7 @@ def test_a_network_without_launches_is_refused(tmp_path: Path) -> None:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("machine", "processor", "latency"),
-    [("small8-x", "vexriscv", 2), ("small8-x", "vexriscv", 16), ("small8", "picorv32", 5)],
+    [("small8-x", "vexriscv", 3), ("small8-x", "vexriscv", 16), ("small8", "picorv32", 5)],
 )
 def test_other_systems(tmp_path: Path, machine: str, processor: str, latency: int) -> None:
     found, run = simulated("digits", options(machine, processor, latency), tmp_path / "soc")
