@@ -17,7 +17,7 @@ from tandem.compiler.quantise.compressed.network_loss import NetworkLoss
 from tandem.compiler.quantise.compressed.samples import DataSamples
 from tandem.compiler.quantise.network import quantise_network
 from tandem.compiler.quantise.options import QuantiseOptions
-from tandem.compiler.quantise.smooth_activations import SmoothActivations
+from tandem.compiler.quantise.smooth_activations import SmoothActivations, some_rows
 from tandem.compiler.quantise.weight_options import WeightOptions
 
 FEATURES = 16
@@ -113,3 +113,16 @@ def test_quantised_networks_lose_less() -> None:
         for choice in (False, True)
     )
     assert smooth > plain + 1
+
+
+@pytest.mark.parametrize("period", [2, 6, 48, 64])
+def test_rows_are_of_all_places_of_a_sequence(period: int) -> None:
+    """The first token of a sequence is unlike all others: it must not count more often than it is
+    there."""
+    rows = np.tile(np.arange(period), 6144 // period)[:, np.newaxis]
+    chosen = some_rows(rows, 1024)
+    assert len(chosen) == 1024
+    counts = np.bincount(chosen[:, 0], minlength=period) * period / 1024
+    assert counts.min() > 0.1
+    assert counts[0] < 1.6
+    assert np.array_equal(some_rows(rows, 6144), rows)
