@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import helper
+from onnx import ModelProto, helper
+from onnx.reference import ReferenceEvaluator
 
 from tandem.compiler.errors import FrontendError
 from tandem.compiler.frontends.onnx import import_model
@@ -129,3 +130,52 @@ def test_frames(onesided: bool, step: int, length: int, has_window: bool) -> Non
     frames = frames * window if has_window else frames
     transform = np.fft.rfft if onesided else np.fft.fft
     np.testing.assert_allclose(found, parts_of(transform(frames)), rtol=1e-5, atol=1e-5)
+
+
+def mel_model(bins: int, length: int, rate: int, low: float, high: float) -> ModelProto:
+    """A spectrum times the filters."""
+    operands = {
+        **{name: np.array(each) for name, each in (("b", bins), ("n", length), ("r", rate))},
+        **{name: np.array(each, np.float32) for name, each in (("l", low), ("h", high))},
+    }
+    nodes = [
+        helper.make_node("MelWeightMatrix", [*operands], ["m"]),
+        helper.make_node("MatMul", ["x", "m"], ["y"]),
+    ]
+    return model(nodes, {"x": (2, length // 2 + 1)}, ["y"], operands, opset=17)
+
+
+@pytest.mark.parametrize(
+    ("bins", "length", "rate", "low", "high"),
+    [
+        (8, 16, 8192, 0, 4096),
+        (5, 33, 16000, 20, 7600),
+        (1, 8, 8000, 100, 3000),
+        (40, 64, 8000, 0, 4000),
+    ],
+)
+def test_filters_of_the_mel_scale(
+    bins: int, length: int, rate: int, low: float, high: float
+) -> None:
+    """As in the reference of ONNX; the last has filters of one frequency."""
+    made = mel_model(bins, length, rate, low, high)
+    spectrum = RANDOM.uniform(0, 1, (2, length // 2 + 1)).astype(np.float32)
+    imported = import_model(made)
+    found = imported.by_name(evaluate(imported.function, [spectrum]))["y"]
+    (expected,) = ReferenceEvaluator(made).run(None, {"x": spectrum})
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("bins", "length", "rate", "low", "high", "message"),
+    [
+        (0, 16, 8192, 0, 4096, "0 bins of 16 elements at 8192 Hz"),
+        (1 << 20, 1 << 20, 8192, 0, 4096, "bins of 1048576 elements"),
+        (8, 16, 8192, 0, 9000, "edges of 0.0 to 9000.0 Hz for 16 elements"),
+    ],
+)
+def test_refused_filters(
+    bins: int, length: int, rate: int, low: float, high: float, message: str
+) -> None:
+    with pytest.raises(FrontendError, match=message):
+        import_model(mel_model(bins, length, rate, low, high))
