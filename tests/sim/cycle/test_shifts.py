@@ -26,10 +26,25 @@ BY = 4
 Step = Callable[[Assembler], object]
 
 
-def load(dram: int = SMALL, pad: int = 0, **shape: int) -> Step:
+def load(
+    dram: int = SMALL,
+    *,
+    sram: int = 0,
+    columns: int = 8,
+    rows: int = 1,
+    stride: int | None = None,
+    pad: int = 0,
+) -> Step:
     """Accumulators from DRAM, by default 0 to 7; `pad` zeros behind each row."""
-    how = {"sram": 0, "columns": 8, **shape}
-    return lambda asm: asm.load(MemoryId.ACC, dram=dram // SIZE, pad=(0, 0, 0, pad), **how)
+    return lambda asm: asm.load(
+        MemoryId.ACC,
+        sram=sram,
+        dram=dram // SIZE,
+        columns=columns,
+        rows=rows,
+        stride=stride,
+        pad=(0, 0, 0, pad),
+    )
 
 
 def add(first: int, count: int) -> Step:
