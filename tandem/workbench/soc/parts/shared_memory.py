@@ -58,7 +58,8 @@ class SharedMemory(LiteXModule):
         self._beat_bits, self._size_bits = (beat - 1).bit_length(), (bytes - 1).bit_length()
         self._origin, self._bytes, self._id_width = origin, bytes, id_width
         self._latency, self._in_flight = latency, in_flight
-        memory = Memory(data_width, bytes // beat)
+        # The contents come in place of this file, so that the hardware stays the same.
+        memory = Memory(data_width, bytes // beat, init=[0])
         # LiteX would make registers of an attribute that is a memory.
         self.arrays = (memory,)
         self.specials += memory
