@@ -14,39 +14,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
 
 from tandem.compiler import te
 from tandem.compiler.ir.dtypes import INT8, INT32, UINT8, DType
 from tandem.compiler.ir.expr import Expr
 from tandem.compiler.ir.ops import index
 from tandem.compiler.ir.stmt import PrimFunc
-from tandem.compiler.machines.cpu.codegen import CpuTarget
 from tandem.compiler.machines.cpu.intrinsics import DEPTH, WINDOWS_READ
 from tandem.compiler.machines.cpu.schedules.lanes import divisor
 from tandem.compiler.machines.cpu.schedules.simd import Simd
 from tandem.compiler.machines.cpu.templates.dot_terms import SINGLE_TERMS
+from tandem.compiler.machines.cpu.templates.flat_layer import FlatLayerOnCpu
 from tandem.compiler.machines.cpu.templates.flat_rows import (
     flat_image_in_lanes,
     flat_result_in_lanes,
 )
 from tandem.compiler.machines.cpu.templates.layer import (
     EXCESS,
-    LayerOnCpu,
-    LayerWorkload,
     PackedLayer,
-    layer_patterns,
     packed_layer_schedule,
     shift,
     unpacked_inputs,
 )
 from tandem.compiler.machines.cpu.templates.register_tiles import Tile
 from tandem.compiler.operators.conv2d import conv2d
-from tandem.compiler.plan.space import Bools, Choices, Floats, Space
 from tandem.compiler.te import Tensor, compute, reduce_axis
-from tandem.compiler.te.knobs import Choice
 from tandem.compiler.te.schedule import Schedule
 from tandem.compiler.te.tensor import Reduction
 
@@ -309,27 +301,9 @@ def schedule_dotted_depthwise(layer: PackedLayer, out: Tensor) -> Schedule:
     return schedule.fuse(out.name, n, "block", "task").parallel(out.name, "task")
 
 
-class DottedDepthwiseOnCpu(LayerOnCpu):
+class DottedDepthwiseOnCpu(FlatLayerOnCpu):
     """A depthwise convolution of bytes with constant weights, which are packed once."""
 
     name = "depthwise_dots"
-    patterns = layer_patterns("conv2d", rank=4)
     packed = staticmethod(dotted_depthwise)
     scheduled = staticmethod(schedule_dotted_depthwise)
-
-    def tiled_extents(self, workload: LayerWorkload) -> tuple[int, int, int]:
-        _, channels, rows, columns = workload.result.static_shape("out")
-        return channels, rows, columns
-
-    def space(self, workload: LayerWorkload, machine: CpuTarget) -> Space:
-        return Space({"lanes": (Simd.of(machine).lanes(workload.result.dtype),)})
-
-    def fits(self, workload: LayerWorkload, choices: Choices, machine: CpuTarget) -> Bools:
-        return np.ones(len(choices), bool)
-
-    def estimate(self, workload: LayerWorkload, choices: Choices, machine: CpuTarget) -> Floats:
-        """The same for all choices: there is one."""
-        return np.zeros(len(choices))
-
-    def options(self, choice: Choice) -> dict[str, Any]:
-        return {}
