@@ -99,7 +99,5 @@ def where(condition: Term, chosen: Term | float, otherwise: Term | float) -> Ter
     """`chosen` where the condition holds, else `otherwise`; one of them is a term."""
     sample = chosen if isinstance(chosen, Term) else otherwise
     assert isinstance(sample, Term), "numbers have the type of the other"
-    terms = (
-        each if isinstance(each, Term) else sample.scalar(each) for each in (chosen, otherwise)
-    )
+    terms = (it if isinstance(it, Term) else sample.scalar(it) for it in (chosen, otherwise))
     return apply("where", condition, *terms)

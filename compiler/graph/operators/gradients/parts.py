@@ -28,8 +28,8 @@ def concat_gradient(query: GradientQuery, attributes: Any) -> Gradients:
     if len(query.operands) == 1:
         return [query.gradient]
     extents = [
-        TensorType((each.type.shape[axis],), each.type.dtype).static_shape("a part of concat")[0]
-        for each in query.operands
+        TensorType((part.type.shape[axis],), part.type.dtype).static_shape("a part of concat")[0]
+        for part in query.operands
     ]
     edges = pairwise(accumulate(extents, initial=0))
     return [sliced(query.gradient, axis, start, end) for start, end in edges]

@@ -41,7 +41,7 @@ def _reduction(slope: _Slope) -> GradientRule:
 def _along(query: GradientQuery, slope: _Slope, axes: tuple[int, ...], keepdims: bool) -> Term:
     x = query.data
     result, gradient = (
-        kept(each, x.type.rank, axes, keepdims) for each in (query.result, query.gradient)
+        kept(term, x.type.rank, axes, keepdims) for term in (query.result, query.gradient)
     )
     return broadcast_to(slope(x, result, gradient, axes), x)
 

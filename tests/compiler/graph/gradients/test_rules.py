@@ -59,17 +59,17 @@ def check(name: str, seed: int) -> None:
     call = CASES[name](rng)
     function = function_of(name, call)
     ways = {
-        at: rng.uniform(-1, 1, each.shape)
-        for at, each in enumerate(call.operands)
-        if each.dtype.kind == "f"
+        at: rng.uniform(-1, 1, operand.shape)
+        for at, operand in enumerate(call.operands)
+        if operand.dtype.kind == "f"
     }
     single = any(each.dtype == np.float32 for each in call.operands)
     step, tolerance = (1e-2, 1e-4) if single else (1e-5, 1e-6)
 
     def results(size: float) -> list[Array]:
         moved = [
-            np.asarray(each + size * ways[at], each.dtype) if at in ways else each
-            for at, each in enumerate(call.operands)
+            np.asarray(operand + size * ways[at], operand.dtype) if at in ways else operand
+            for at, operand in enumerate(call.operands)
         ]
         found = evaluate(function, moved)
         return [np.asarray(each) for each in (found if isinstance(found, tuple) else (found,))]
