@@ -9,21 +9,30 @@ import numpy as np
 
 from tandem.compiler.errors import GradientError
 from tandem.compiler.graph.constant import Constant
-from tandem.compiler.graph.evaluate import Interpreter, check_first_order
+from tandem.compiler.graph.evaluate import Interpreter, check_ports
 from tandem.compiler.graph.gradients.cotangents import Cotangent, gradient_types, nested
 from tandem.compiler.graph.gradients.pullbacks import Pullbacks
 from tandem.compiler.graph.gradients.reverse import Reverse
 from tandem.compiler.graph.gradients.varied import varied_names
 from tandem.compiler.graph.gradients.writer import GraphWriter, atom_of
 from tandem.compiler.graph.infer import infer, result_of
-from tandem.compiler.graph.nodes import Atom, Body, Function, FunctionKind, Param, Var
+from tandem.compiler.graph.nodes import (
+    Atom,
+    Body,
+    Construct,
+    Function,
+    FunctionKind,
+    Match,
+    Param,
+    Var,
+)
 from tandem.compiler.graph.operators import OPERATORS
 from tandem.compiler.graph.opspec import Registry
 from tandem.compiler.graph.passes import Defunctionalise, EliminateDead, Inline, Unroll, transform
 from tandem.compiler.graph.syntax import unique_name
 from tandem.compiler.graph.terms import Term
 from tandem.compiler.graph.types import TensorType, TupleType, Type
-from tandem.compiler.graph.visit import functions, substitute
+from tandem.compiler.graph.visit import all_lets, functions, substitute
 
 INLINED = 256
 """The maximum number of values of a function that is part of each caller, where its values are at
@@ -117,7 +126,13 @@ def _prepared(function: Function) -> Function:
                 f"function {function.name}: {one.kind.value} {one.name} has no gradient: take "
                 "gradients before passes make kernels"
             )
-    check_first_order(function)
+    check_ports(function)
+    values = (let.value for one in functions(function) for let in all_lets(one.body))
+    if any(isinstance(value, Construct | Match) for value in values):
+        raise GradientError(
+            f"function {function.name} has values of data types, which have no gradients yet: "
+            "take gradients of functions of tensors and tuples"
+        )
     return transform(
         function,
         [

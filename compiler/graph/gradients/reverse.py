@@ -29,10 +29,12 @@ from tandem.compiler.graph.nodes import (
     Atom,
     Body,
     Call,
+    Construct,
     Fun,
     Global,
     If,
     Let,
+    Match,
     Partial,
     Tuple,
     TupleGet,
@@ -119,8 +121,8 @@ class Reverse:
                 self._add(operand, tuple(gradient if at == index else None for at in places))
             case If():
                 self._branches(value, gradient)
-            case Partial() | Fun() | Apply():
-                raise AssertionError("programs are made first order before")
+            case Partial() | Fun() | Apply() | Construct() | Match():
+                raise AssertionError("programs are first order and without data types before")
             case _:
                 assert_never(value)
 

@@ -139,7 +139,7 @@ def cells() -> int:
 def test_the_heap_is_flat_in_a_loop_and_empty_at_the_end() -> None:
     executor = Executor(compiled(ALLOCATES), [CpuDevice(1)])
     x = np.arange(4, dtype=np.float32)
-    seen = []
+    seen: list[int] = []
 
     def progress(number: int, *_: object) -> None:
         if len(seen) % 10 == 0:

@@ -21,6 +21,7 @@ from tandem.runtime.artifact import Provenance
 from tandem.runtime.devices import CpuDevice
 from tandem.runtime.executor import Executor
 from tests.support.compiler.graph.closures import CHOSEN
+from tests.support.compiler.graph.data_types import TREE
 from tests.support.compiler.graph.gradient_cases import Array
 from tests.support.compiler.graph.graphs import graph, same_values
 
@@ -247,6 +248,8 @@ def test_refusals() -> None:
         pullback(graph("func @f(n: int64[]) -> int64[]:\n  return n"))
     with pytest.raises(GradientError, match=r"kernel .* has no gradient: take gradients before"):
         value_and_grad(transform(graph(LAYER), [Fuse()]))
+    with pytest.raises(GradientError, match="main has values of data types, which have no"):
+        pullback(graph(TREE))
     scatter = """
 func @f(x: float32[3], i: int64[2]) -> float32[]:
   u = gather(x, i)
