@@ -9,7 +9,7 @@ import numpy as np
 
 from tandem.compiler.errors import GradientError
 from tandem.compiler.graph.constant import Constant
-from tandem.compiler.graph.evaluate import Interpreter, check_first_order
+from tandem.compiler.graph.evaluate import Interpreter, check_ports
 from tandem.compiler.graph.gradients.cotangents import Cotangent, gradient_types, nested
 from tandem.compiler.graph.gradients.pullbacks import Pullbacks
 from tandem.compiler.graph.gradients.reverse import Reverse
@@ -19,7 +19,14 @@ from tandem.compiler.graph.infer import infer, result_of
 from tandem.compiler.graph.nodes import Atom, Body, Function, FunctionKind, Param, Var
 from tandem.compiler.graph.operators import OPERATORS
 from tandem.compiler.graph.opspec import Registry
-from tandem.compiler.graph.passes import Defunctionalise, EliminateDead, Inline, Unroll, transform
+from tandem.compiler.graph.passes import (
+    Defunctionalise,
+    EliminateDead,
+    Inline,
+    Unfold,
+    Unroll,
+    transform,
+)
 from tandem.compiler.graph.syntax import unique_name
 from tandem.compiler.graph.terms import Term
 from tandem.compiler.graph.types import TensorType, TupleType, Type
@@ -110,24 +117,26 @@ def pullback(
 
 
 def _prepared(function: Function) -> Function:
-    """The program first order, with its small functions and short loops where they are called."""
+    """The program first order, with its small functions, short loops and functions of known data
+    where they are called."""
     for one in functions(function):
         if one.kind is not FunctionKind.FUNC:
             raise GradientError(
                 f"function {function.name}: {one.kind.value} {one.name} has no gradient: take "
                 "gradients before passes make kernels"
             )
-    check_first_order(function)
-    return transform(
-        function,
-        [
-            Defunctionalise(),
-            Inline(INLINED),
-            Unroll(Interpreter()),
-            Inline(INLINED),
-            EliminateDead(),
-        ],
+    check_ports(function)
+    passes = (
+        EliminateDead(),
+        Unfold(Interpreter()),
+        EliminateDead(),
+        Defunctionalise(),
+        Inline(INLINED),
+        Unroll(Interpreter()),
+        Inline(INLINED),
+        EliminateDead(),
     )
+    return transform(function, passes)
 
 
 class _Writing:
@@ -148,6 +157,7 @@ class _Writing:
         taken = self.writer.taken
         found = tuple(Param(unique_name("gradient", taken), type_) for type_ in types)
         self.writer.types.update((param.name, param.type) for param in found)
+        self._own.update(param.name for param in found)
         return found
 
     def gradients(self, gradient: Cotangent, wrt: Sequence[str] | None) -> tuple[Atom, Type]:
