@@ -2,6 +2,8 @@
 
 A call has a frame, memory with the offsets of its function's plan, in which instructions are bound
 to arrays once. Frames that are free are kept for later calls, so that loops allocate nothing.
+
+Cells are objects of Python, which counts their uses: a cell is free with its last use.
 """
 
 from __future__ import annotations
@@ -17,12 +19,16 @@ from tandem.runtime.artifact import (
     MAX_CALLS,
     Artifact,
     Branch,
+    BranchForm,
     CallFunction,
     FunctionCode,
     Instruction,
     Jump,
+    MakeCell,
     Move,
     MoveRow,
+    ReadCell,
+    Reference,
     Return,
     RunStep,
     TailCall,
@@ -32,11 +38,38 @@ from tandem.runtime.errors import RunError
 from tandem.runtime.frame import new_frame
 
 _Array: TypeAlias = NDArray[Any]
-_Arrays: TypeAlias = Sequence[_Array]
 _Operands: TypeAlias = Sequence[Any]
 """Arrays, and memory that devices keep."""
 Execute: TypeAlias = Callable[[int, _Operands, _Operands], None]
 """Runs a step, by its number in the manifest, on its inputs and outputs."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cell:
+    """A value of a data type: the number of its form, and its fields."""
+
+    form: int
+    fields: tuple[_Array | Cell, ...]
+
+
+@dataclass(slots=True, eq=False)
+class _Register:
+    """A place in a frame that refers to a cell; to none before it is written."""
+
+    cell: Cell | None = None
+
+
+_Place: TypeAlias = _Array | _Register
+_Places: TypeAlias = Sequence[_Place]
+
+
+def _assign(target: _Place, source: _Place) -> None:
+    """Copy an array, or refer to the cell that another register refers to."""
+    if isinstance(target, _Register):
+        assert isinstance(source, _Register), "checked"
+        target.cell = source.cell
+    else:
+        np.copyto(target, source)  # type: ignore[arg-type]  # checked: no register
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +81,8 @@ class _Step:
 
 @dataclass(frozen=True, slots=True)
 class _Copy:
-    source: _Array
-    target: _Array
+    source: _Place
+    target: _Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,21 +103,46 @@ class _Call:
     """A call of a function; `outputs` is None for a tail call."""
 
     function: str
-    inputs: _Arrays
-    outputs: _Arrays | None
+    inputs: _Places
+    outputs: _Places | None
 
 
-_Bound: TypeAlias = _Step | _Copy | _RowCopy | _Test | _Call | Jump | Return
+@dataclass(frozen=True, slots=True)
+class _Make:
+    form: int
+    fields: _Places
+    target: _Register
+
+
+@dataclass(frozen=True, slots=True)
+class _FormTest:
+    source: _Register
+    form: int
+    otherwise: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    form: int
+    source: _Register
+    fields: _Places
+
+
+_Bound: TypeAlias = (
+    _Step | _Copy | _RowCopy | _Test | _Call | _Make | _FormTest | _Read | Jump | Return
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Frame:
-    """The memory of one call: instructions bound to it, its parameters and results."""
+    """The memory of one call: instructions bound to it, its parameters and results, and what refers
+    to cells."""
 
     function: str
     code: Sequence[_Bound]
-    params: _Arrays
-    results: _Arrays
+    params: _Places
+    results: _Places
+    registers: Sequence[_Register]
 
 
 @dataclass(slots=True)
@@ -93,7 +151,7 @@ class _Waiting:
 
     frame: _Frame
     at: int
-    outputs: _Arrays
+    outputs: _Places
 
 
 class RegisterMachine:
@@ -120,7 +178,8 @@ class RegisterMachine:
         Raises
         ------
         RunError
-            More than `MAX_CALLS` calls wait for results, or there is no memory for a frame.
+            More than `MAX_CALLS` calls wait for results, there is no memory for a frame, or a cell
+            has another form than the artifact says.
         """
         frame = self._bind(self._main, arrays)
         waiting: list[_Waiting] = []
@@ -132,7 +191,7 @@ class RegisterMachine:
                 case _Step(number=number, inputs=inputs, outputs=outputs):
                     execute(number, inputs, outputs)
                 case _Copy(source=source, target=target):
-                    np.copyto(target, source)
+                    _assign(target, source)
                 case _RowCopy(source=source, target=target, index=index):
                     if 0 <= index < len(target):
                         np.copyto(target[int(index)], source)
@@ -141,12 +200,19 @@ class RegisterMachine:
                         at = otherwise
                 case Jump(target=number):
                     at = number
+                case _Make(form=form, fields=fields, target=register):
+                    register.cell = Cell(form, tuple(map(_kept, fields)))
+                case _FormTest(source=register, form=form, otherwise=otherwise):
+                    if _cell(register).form != form:
+                        at = otherwise
+                case _Read(form=form, source=register, fields=fields):
+                    self._read(_cell(register), form, fields)
                 case _Call(function=name, inputs=inputs, outputs=results):
                     called = self._frame(name)
                     for array, param in zip(inputs, called.params, strict=True):
-                        np.copyto(param, array)
+                        _assign(param, array)
                     if results is None:
-                        self._free[frame.function].append(frame)
+                        self._end(frame)
                     elif len(waiting) >= MAX_CALLS:
                         raise RunError(
                             f"function {name} of {self._artifact.manifest.name}: more than "
@@ -160,11 +226,27 @@ class RegisterMachine:
                         return
                     caller = waiting.pop()
                     for array, result in zip(caller.outputs, frame.results, strict=True):
-                        np.copyto(array, result)
-                    self._free[frame.function].append(frame)
+                        _assign(array, result)
+                    self._end(frame)
                     frame, at = caller.frame, caller.at
                 case _:
                     assert_never(instruction)
+
+    def _read(self, cell: Cell, form: int, fields: _Places) -> None:
+        if cell.form != form:
+            raise RunError(f"{self._artifact.manifest.name} reads a cell of another form")
+        for place, field in zip(fields, cell.fields, strict=True):
+            if isinstance(field, Cell):
+                assert isinstance(place, _Register), "checked"
+                place.cell = field
+            else:
+                np.copyto(place, field)  # type: ignore[arg-type]  # checked: no register
+
+    def _end(self, frame: _Frame) -> None:
+        """The frame is free, and uses no cells."""
+        for register in frame.registers:
+            register.cell = None
+        self._free[frame.function].append(frame)
 
     def _frame(self, name: str) -> _Frame:
         """A free frame of a function, or a new one."""
@@ -177,6 +259,13 @@ class RegisterMachine:
         return self._bind(function, {**self._artifact.constants, **frame})
 
     def _bind(self, function: FunctionCode, arrays: Mapping[str, Any]) -> _Frame:
+        registers = {
+            name: _Register()
+            for name in function.tensors
+            if isinstance(self._tensors[name].place, Reference)
+        }
+        arrays = {**arrays, **registers}
+
         def of(names: Sequence[str]) -> list[Any]:
             return [arrays[name] for name in names]
 
@@ -195,10 +284,27 @@ class RegisterMachine:
                     return _Call(name, of(inputs), of(outputs))
                 case TailCall(function=name, inputs=inputs):
                     return _Call(name, of(inputs), None)
+                case MakeCell(form=form, fields=fields, target=target):
+                    return _Make(form, of(fields), registers[target])
+                case BranchForm(source=source, form=form, otherwise=otherwise):
+                    return _FormTest(registers[source], form, otherwise)
+                case ReadCell(form=form, source=source, fields=fields):
+                    return _Read(form, registers[source], of(fields))
                 case Jump() | Return():
                     return instruction
                 case _:
                     assert_never(instruction)
 
         code = [bound(each) for each in function.instructions]
-        return _Frame(function.name, code, of(function.params), of(function.results))
+        params, results = of(function.params), of(function.results)
+        return _Frame(function.name, code, params, results, [*registers.values()])
+
+
+def _kept(place: _Place) -> _Array | Cell:
+    """What a cell holds of a place."""
+    return _cell(place) if isinstance(place, _Register) else place.copy()
+
+
+def _cell(register: _Register) -> Cell:
+    assert register.cell is not None, "checked: it is written before"
+    return register.cell

@@ -8,7 +8,12 @@ from itertools import chain
 from types import MappingProxyType
 from typing import Any
 
-from tandem.compiler.driver.call_sequence import CallSequence, call_sequence, has_control_flow
+from tandem.compiler.driver.call_sequence import (
+    CallSequence,
+    Forms,
+    call_sequence,
+    has_control_flow,
+)
 from tandem.compiler.driver.memory import kept_tensors, moved_tensors, plan_frame
 from tandem.compiler.driver.packed_tensors import PackedTensor, packed_tensors
 from tandem.compiler.errors import BuildError
@@ -43,6 +48,7 @@ from tandem.runtime.artifact import (
     Place,
     Port,
     Provenance,
+    Reference,
     RunStep,
     Scale,
     Step,
@@ -121,8 +127,10 @@ def build(
     outputs = _result_names(function) if outputs is None else outputs
     rows = rows_of_tables(function)
     function = transform(function, [*_passes(function, targets, backends, sizes, fallback)])
-    network = call_sequence(function)
-    sequences = [network, *(call_sequence(each, called=True) for each in function.definitions)]
+    forms = Forms()
+    network = call_sequence(function, forms)
+    called = (call_sequence(each, forms, called=True) for each in function.definitions)
+    sequences = [network, *called]
     params = [each.name for each in function.params]
     inputs = params if inputs is None else inputs
     _same_number(function, "takes", inputs, params)
@@ -174,6 +182,7 @@ def build(
             for name, axes in counts.items()
             for axis, number in axes.items()
         ),
+        forms=forms.all,
     )
     whole = backends.of(targets[-1]).whole(manifest, parts.code)
     return Artifact(manifest, {**parts.code, **whole}, parts.constants)
@@ -293,12 +302,14 @@ def _layout(
     places = {**kept}
     functions = []
     for sequence, code in zip(sequences, codes, strict=True):
-        outside = {*inputs, *results, *kept} if sequence is network else {*kept}
+        outside = {*kept, *sequence.references}
+        outside |= {*inputs, *results} if sequence is network else set()
         own = {name: type_ for name, type_ in sequence.types.items() if name not in outside}
         returned = [each for each in sequence.results if isinstance(each, str)]
         pinned = () if sequence is network else (*sequence.params, *returned)
         names, plan = plan_frame(code, steps, own, pinned)
         places |= {name: Arena(offset) for name, offset in zip(names, plan.offsets, strict=True)}
+        places |= {name: Reference() for name in sequence.types if name in sequence.references}
         if sequence is network:
             places |= inputs | {name: Output() for name in results if name not in inputs}
         functions.append(

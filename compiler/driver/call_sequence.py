@@ -14,42 +14,53 @@ from typing import NoReturn, TypeAlias
 from tandem.compiler.driver.row_updates import row_updates
 from tandem.compiler.errors import BuildError
 from tandem.compiler.graph.constant import Constant
-from tandem.compiler.graph.infer import infer
+from tandem.compiler.graph.data_types import constructor_of, data_types_in
+from tandem.compiler.graph.infer import infer, result_of
 from tandem.compiler.graph.live_ranges import MEMORY_OF_FUNCTIONS
 from tandem.compiler.graph.nodes import (
     Apply,
+    Arm,
     Atom,
     Body,
     Call,
+    Construct,
     Fun,
     Function,
     FunctionKind,
     Global,
     If,
     Let,
+    Match,
     Partial,
     Tuple,
     TupleGet,
     Var,
 )
 from tandem.compiler.graph.types import (
+    REFERENCE,
+    DataType,
     Nested,
     TensorType,
     TupleType,
     Type,
     leaves,
     part_names,
+    parts_of,
     tensors_of,
 )
 from tandem.compiler.graph.visit import all_lets, bodies
 from tandem.compiler.plan.parts import Argument, Invocation
 from tandem.runtime.artifact import (
     Branch,
+    BranchForm,
     CallFunction,
+    Form,
     Instruction,
     Jump,
+    MakeCell,
     Move,
     MoveRow,
+    ReadCell,
     Return,
     RunStep,
     TailCall,
@@ -76,6 +87,8 @@ class CallSequence:
         The function's results, flattened to tensors.
     drafts
         The function's instructions.
+    references
+        The tensors that stand for values of data types.
     """
 
     name: str
@@ -84,21 +97,60 @@ class CallSequence:
     params: tuple[str, ...]
     results: tuple[Argument, ...]
     drafts: tuple[Draft, ...]
+    references: frozenset[str] = frozenset()
+
+
+@dataclass
+class Forms:
+    """The constructors of data types in a program, and their numbers."""
+
+    numbers: dict[tuple[DataType, str], int] = field(default_factory=dict)
+
+    def number(self, type_: DataType, constructor: str) -> int:
+        """The number of a constructor: the next one, if it has none yet."""
+        return self.numbers.setdefault((type_, constructor), len(self.numbers))
+
+    @property
+    def all(self) -> tuple[Form, ...]:
+        """The forms of the cells of all constructors, by number."""
+        return tuple(_form(*each) for each in self.numbers)
+
+
+def _form(type_: DataType, name: str) -> Form:
+    constructor = constructor_of(type_, name)
+    assert constructor is not None, "verified"
+    parts = parts_of(TupleType(constructor.fields))
+    return Form(
+        f"{name} of {type_}",
+        tuple(
+            (each.stored.static_shape(name), each.stored.dtype.numpy.name)
+            if isinstance(each, TensorType)
+            else None
+            for each in parts
+        ),
+    )
 
 
 def has_control_flow(function: Function) -> bool:
-    """Whether a function, its definitions aside, has an `if` or a call by name."""
+    """Whether a function, its definitions aside, has an `if`, a value of a data type or a call by
+    name."""
     return any(
-        bodies(let.value) or (isinstance(let.value, Call) and isinstance(let.value.callee, Global))
+        bodies(let.value)
+        or isinstance(let.value, Construct)
+        or (isinstance(let.value, Call) and isinstance(let.value.callee, Global))
         for let in all_lets(function.body)
     )
 
 
-def call_sequence(function: Function, *, called: bool = False) -> CallSequence:
+def call_sequence(
+    function: Function, forms: Forms | None = None, *, called: bool = False
+) -> CallSequence:
     """The call sequence of a function of kernels, its definitions aside.
 
     Parameters
     ----------
+    forms
+        The constructors of the program, to which those of the function are added.
     called
         Whether other functions call the function: its tensors have its name before their own then,
         and its results are tensors of their own. Else they are the function's inputs and outputs.
@@ -110,7 +162,7 @@ def call_sequence(function: Function, *, called: bool = False) -> CallSequence:
         kernels, functions that are values, or parameters that are tuples although nothing calls
         it.
     """
-    walk = _Walk(function, f"{function.name}." if called else "")
+    walk = _Walk(function, f"{function.name}." if called else "", forms or Forms())
     return walk.called() if called else walk.network()
 
 
@@ -125,6 +177,8 @@ class _Label:
 class _Walk:
     function: Function
     prefix: str
+    forms: Forms
+    references: set[str] = field(default_factory=set)
     invocations: list[Invocation] = field(default_factory=list)
     types: dict[str, TensorType] = field(default_factory=dict)
     values: dict[str, _Value] = field(default_factory=dict)
@@ -145,6 +199,9 @@ class _Walk:
                 self._fail(f"parameter {param.name} is {param.type}: tensors only")
         self._params()
         self._lets(self.function.body, {}, last=False)
+        result = result_of(self.function)
+        if any(data_types_in(result)):
+            self._fail(f"the result is {result}: tensors only, and tuples of them")
         self.drafts.append(lambda _: Return())
         return self._sequence(self._tensors(self.function.body.result))
 
@@ -165,6 +222,7 @@ class _Walk:
             self.params,
             tuple(results),
             tuple(self.drafts),
+            frozenset(self.references),
         )
 
     def _params(self) -> None:
@@ -205,6 +263,8 @@ class _Walk:
         match let.value:
             case If() as value:
                 self._if(value, targets, last=True)
+            case Match() as value:
+                self._match(value, targets, last=True)
             case Call(callee=Global(name=name), args=args):
                 operands = tuple(each for arg in args for each in self._tensors(arg))
                 if name == self.function.name:
@@ -226,6 +286,38 @@ class _Walk:
         self._body(value.otherwise, targets, last=last)
         end.at = len(self.drafts)
 
+    def _match(self, value: Match, targets: Sequence[str], *, last: bool) -> None:
+        (source,) = self._tensors(value.operand)
+        type_ = self.inferred[value.operand.name]
+        assert isinstance(source, str), "constants are tensors"
+        assert isinstance(type_, DataType), "verified"
+        end = _Label()
+        for arm in value.arms:
+            others = _Label()
+            if arm.constructor is not None:
+                number = self.forms.number(type_, arm.constructor)
+                if arm is not value.arms[-1]:
+                    self._branch_form(source, number, others)
+                self._fields(source, number, arm)
+            self._body(arm.body, targets, last=last)
+            if not last and arm is not value.arms[-1]:
+                self.drafts.append(lambda _: Jump(end.at))
+            others.at = len(self.drafts)
+        end.at = len(self.drafts)
+
+    def _branch_form(self, source: str, number: int, others: _Label) -> None:
+        self.drafts.append(lambda of: BranchForm(of(source), number, others.at))
+
+    def _fields(self, source: str, number: int, arm: Arm) -> None:
+        """Emit the copies of the fields of a cell to the names of an arm."""
+        found: list[str] = []
+        for name in arm.fields:
+            own = self._new(name, self.inferred[name])
+            self.values[name] = _nested(self.inferred[name], iter(own))
+            found += own
+        if found:
+            self.drafts.append(lambda of: ReadCell(number, of(source), tuple(found)))
+
     def _again(self, operands: Sequence[Argument]) -> None:
         """Begin again with other parameters: all are read before they are written."""
         pending = {
@@ -240,6 +332,8 @@ class _Walk:
                 free = next(iter(pending))
                 kept = f"{free}.kept"
                 self.types[kept] = self.types[free]
+                if free in self.references:
+                    self.references.add(kept)
                 self._move(free, kept)
                 pending = {
                     param: kept if operand == free else operand
@@ -300,6 +394,17 @@ class _Walk:
                 return _nested(type_, iter(outputs))
             case Partial() | Fun() | Apply():
                 self._fail(f"{let.name} is a function, or calls one: {MEMORY_OF_FUNCTIONS}")
+            case Construct(constructor=constructor, args=args):
+                assert isinstance(type_, DataType), "inferred"
+                (cell,) = place or self._new(let.name, type_)
+                number = self.forms.number(type_, constructor)
+                operands = tuple(each for arg in args for each in self._tensors(arg))
+                self.drafts.append(lambda of: MakeCell(number, tuple(map(of, operands)), cell))
+                return cell
+            case Match() as value:
+                outputs = tuple(place or self._new(let.name, type_))
+                self._match(value, outputs, last=False)
+                return _nested(type_, iter(outputs))
 
     def _new(self, name: str, type_: Type) -> tuple[str, ...]:
         """New tensors for a value; a part of a tuple has the name of the value that it becomes."""
@@ -307,9 +412,12 @@ class _Walk:
         if isinstance(own, tuple):
             own = tuple(self.parts.get((name, at), part) for at, part in enumerate(own))
         names = tuple(self.prefix + part for part in leaves(own))
-        for part, tensor in zip(names, tensors_of(type_), strict=True):
+        for part, own_type in zip(names, parts_of(type_), strict=True):
+            tensor = REFERENCE if isinstance(own_type, DataType) else own_type
             tensor.static_shape(f"{self.function.name}: {part}")
             self.types[part] = tensor
+            if isinstance(own_type, DataType):
+                self.references.add(part)
         return names
 
     def _fail(self, reason: str) -> NoReturn:
@@ -328,7 +436,7 @@ def _place(
     if let is None or let.name in places:
         return
     match let.value:
-        case Call() | If():
+        case Call() | If() | Construct() | Match():
             places[let.name] = targets
         case Tuple(items=items):
             start = 0
@@ -343,7 +451,7 @@ def _place(
 
 def _nested(type_: Type, names: Iterator[str]) -> Nested[str]:
     """Names, nested as the type is."""
-    if isinstance(type_, TensorType):
+    if isinstance(type_, TensorType | DataType):
         return next(names)
     items = type_.items if isinstance(type_, TupleType) else ()
     return tuple(_nested(each, names) for each in items)

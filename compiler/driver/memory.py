@@ -10,12 +10,15 @@ from tandem.compiler.graph.memory import LiveRange, MemoryPlan, plan_memory
 from tandem.compiler.graph.types import TensorType
 from tandem.runtime.artifact import (
     Branch,
+    BranchForm,
     CallFunction,
     Instruction,
     Jump,
     Kept,
+    MakeCell,
     Move,
     MoveRow,
+    ReadCell,
     Return,
     RunStep,
     Step,
@@ -104,6 +107,12 @@ def _operands(instruction: Instruction, steps: Sequence[Step]) -> Iterator[str]:
             yield from (*inputs, *outputs)
         case TailCall(inputs=inputs):
             yield from inputs
+        case MakeCell(fields=fields, target=target):
+            yield from (*fields, target)
+        case BranchForm(source=source):
+            yield source
+        case ReadCell(source=source, fields=fields):
+            yield from (source, *fields)
         case Jump() | Return():
             pass
         case _:

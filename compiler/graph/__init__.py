@@ -2,7 +2,9 @@
 
 The grammar of the text form, which `printer` prints and `parser` parses:
 
-    module    = function {function}                         kernels and streams before their callers
+    module    = {data} function {function}                  kernels and streams before their callers
+    data      = "type" name ["[" names "]"] "=" form {"|" form}
+    form      = name ["(" types ")"]                        a constructor, and its fields
     function  = kind ["[" how "]"] "@" name ["[" names "]"] "(" params ")" ["->" type] ":" body
     how       = target ["," template]                       who does it, and by which template
     kind      = "func" | "kernel" | "stream"
@@ -19,6 +21,9 @@ The grammar of the text form, which `printer` prints and `parser` parses:
               | "partial" ("@" name | name) "(" atoms ")"   a function with first arguments
               | "fun" "(" params ")" ["->" type] ":" body   a function that is written here
               | "call" name "(" atoms ")"                   a call of a value that is a function
+              | name ["[" types "]"] "(" atoms ")"          a call of a constructor
+              | "match" name ":" arm {arm}                  by the constructor of a value; indented
+    arm       = (name ["(" names ")"] | "else") ":" body
     atom      = name | constant
     constant  = tensor "(" numbers ")"                      up to 8 elements, no NaN
               | tensor "@" "h" digest                       from a table
@@ -27,6 +32,7 @@ The grammar of the text form, which `printer` prints and `parser` parses:
     type      = tensor | "(" types ")"                      a tuple of one: (t,)
               | "fn" "(" types ")" "->" type                a function
               | name "[" {extent} "]"                       of an open element type of the function
+              | name ["[" types "]"]                        a data type, or a parameter of one
     tensor    = dtype "[" {extent} "]" [layout]             row-major without one
     layout    = "{" {part} "}"                              how it is stored, see `layouts.layout`
     part      = axis | axis "/" size | axis "%" size ["=0"] | "_" | "bytes"
@@ -42,11 +48,12 @@ scope from its line to the end of its body.
 There are no side effects. A function that stands above its callers and calls nothing by name is
 part of the call, as a value; all others are called by name, before their definition too, and have
 to declare their result: so functions are recursive, and a loop is a function that ends by calling
-itself. A function that becomes a value is called by name too. `fun`, `fn`, `partial` and `call` may
-be names: what follows tells the difference. Names and declared types keep inference local and
-digests linear. Definitions belong to the function at the end of the text. A `kernel` contains only
-operators and tuples and is compiled to one loop program, for the host or the named target; a
-`stream` contains only tuples, views and calls of kernels of its target.
+itself. A function that becomes a value is called by name too. `fun`, `fn`, `partial`, `call`,
+`type` and `match` may be names: what follows tells the difference. Names and declared types keep
+inference local and digests linear. Data types stand before functions, and may refer to one another;
+extents in them are numbers. Definitions belong to the function at the end of the text. A `kernel`
+contains only operators and tuples and is compiled to one loop program, for the host or the named
+target; a `stream` contains only tuples, views and calls of kernels of its target.
 
 The set of operators is not part of the language: a call refers to an `OpSpec`, and `operators` has
 a registry of operators.
@@ -57,15 +64,18 @@ from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.extents import Dim, Extent
 from tandem.compiler.graph.nodes import (
     Apply,
+    Arm,
     Atom,
     Body,
     Call,
+    Construct,
     Fun,
     Function,
     FunctionKind,
     Global,
     If,
     Let,
+    Match,
     Module,
     Param,
     Partial,
@@ -75,15 +85,30 @@ from tandem.compiler.graph.nodes import (
     Var,
 )
 from tandem.compiler.graph.opspec import OpPattern, OpSpec, Registry
-from tandem.compiler.graph.types import FunctionType, TensorType, TupleType, Type
+from tandem.compiler.graph.types import (
+    Constructor,
+    DataType,
+    Declaration,
+    Declarations,
+    FunctionType,
+    TensorType,
+    TupleType,
+    Type,
+)
 
 __all__ = [
     "Apply",
+    "Arm",
     "Atom",
     "Attributes",
     "Body",
     "Call",
     "Constant",
+    "Construct",
+    "Constructor",
+    "DataType",
+    "Declaration",
+    "Declarations",
     "Dim",
     "Extent",
     "Fun",
@@ -93,6 +118,7 @@ __all__ = [
     "Global",
     "If",
     "Let",
+    "Match",
     "Module",
     "OpPattern",
     "OpSpec",

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from tandem.compiler.graph.extents import Dim, Extent, product, quotient, replaced
 from tandem.compiler.graph.types import (
+    DataType,
     FunctionType,
     GenericType,
     TensorType,
@@ -95,6 +96,9 @@ class _Matches:
                 return self.match(TupleType(wanted.params), TupleType(found.params)) and self.match(
                     wanted.result, found.result
                 )
+            case DataType(), DataType():
+                same = wanted.name == found.name and wanted.declared == found.declared
+                return same and all(map(self.match, wanted.arguments, found.arguments))
             case _:
                 return False
 

@@ -17,6 +17,7 @@ from tandem.compiler.errors import EvaluationError, GraphError
 from tandem.compiler.graph.attributes import Attributes
 from tandem.compiler.graph.binding import bind
 from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.data_types import data_types_in
 from tandem.compiler.graph.expressions import tensors
 from tandem.compiler.graph.infer import result_of
 from tandem.compiler.graph.nodes import (
@@ -24,11 +25,13 @@ from tandem.compiler.graph.nodes import (
     Atom,
     Body,
     Call,
+    Construct,
     Fun,
     Function,
     FunctionKind,
     Global,
     If,
+    Match,
     Partial,
     Tuple,
     TupleGet,
@@ -36,6 +39,7 @@ from tandem.compiler.graph.nodes import (
 )
 from tandem.compiler.graph.opspec import AnyOp, OpSpec
 from tandem.compiler.graph.types import (
+    DataType,
     FunctionType,
     GenericType,
     Nested,
@@ -79,8 +83,16 @@ class _FunctionValue:
     args: tuple[_Held, ...] = ()
 
 
-_Held: TypeAlias = Nested[Array | _FunctionValue]
-"""A value within a program: an array, a function, or a tuple of values."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _DataValue:
+    """A value of a data type: its constructor, and what that holds."""
+
+    constructor: str
+    fields: tuple[_Held, ...]
+
+
+_Held: TypeAlias = Nested[Array | _FunctionValue | _DataValue]
+"""A value within a program: an array, a function, a value of a data type, or a tuple of values."""
 
 MAX_CALLS: Final = 1000
 """The maximum number of calls that wait for the result of another call; tail calls do not wait."""
@@ -157,13 +169,13 @@ def evaluate(
     Raises
     ------
     GraphError
-        The function is not legal, takes or gives functions, or the arguments do not fit its
-        parameters.
+        The function is not legal, takes or gives functions or values of data types, or the
+        arguments do not fit its parameters.
     EvaluationError
         More than `MAX_CALLS` calls wait for results: a recursion without end.
     """
     verify(function)
-    check_first_order(function)
+    check_ports(function)
     types = tuple(map(type_of, args))
     params = tuple(stored(each.type) for each in function.params)
     if bind(params, types) is None:
@@ -175,16 +187,17 @@ def evaluate(
     return _arrays(_run(_Call(function, args), _Evaluation(function.named, run, observe)))
 
 
-def check_first_order(function: Function) -> None:
-    """Raise `GraphError` if a program takes or gives functions: they are values within programs."""
+def check_ports(function: Function) -> None:
+    """Raise `GraphError` if a program takes or gives functions or values of data types: they are
+    values within programs."""
     for param in function.params:
-        if has_functions(param.type):
+        if has_functions(param.type) or any(data_types_in(param.type)):
             raise GraphError(
                 f"function {function.name} takes {param.name}, which is {param.type}: programs "
                 "take tensors, and tuples of them"
             )
     result = result_of(function)
-    if has_functions(result):
+    if has_functions(result) or any(data_types_in(result)):
         raise GraphError(
             f"function {function.name} gives {result}: programs give tensors, and tuples of them"
         )
@@ -308,7 +321,7 @@ class _Evaluation:
         return _nest(result_of(function), iter(found))
 
     def _seen(self, function: str, name: str, value: _Held) -> None:
-        if self.observe is not None and not _holds_functions(value):
+        if self.observe is not None and _is_plain(value):
             self.observe(function, name, _arrays(value))
 
     def _body(self, function: str, body: Body, around: Mapping[str, _Held], last: bool) -> _Running:
@@ -355,6 +368,22 @@ class _Evaluation:
                         base = _function(known[callee.name])
                     given = (_atom(each, known) for each in args)
                     known[let.name] = replace(base, args=(*base.args, *given))
+                case Construct(constructor=constructor, args=args):
+                    fields = tuple(_atom(each, known) for each in args)
+                    known[let.name] = _DataValue(constructor, fields)
+                case Match(operand=operand, arms=arms):
+                    data = known[operand.name]
+                    assert isinstance(data, _DataValue), "verified"
+                    arm = next(it for it in arms if it.constructor in (data.constructor, None))
+                    # The last arm may be for all that is left, and names no fields.
+                    own_fields = dict(zip(arm.fields, data.fields, strict=False))
+                    for name, field in own_fields.items():
+                        self._seen(function, name, field)
+                    inside = {**known, **own_fields}
+                    found = yield from self._body(function, arm.body, inside, tail)
+                    if isinstance(found, _Call):
+                        return found
+                    known[let.name] = found
                 case Fun(params=own, body=inner):
                     params = tuple(param.name for param in own)
                     known[let.name] = _FunctionValue(function, params, inner, known)
@@ -370,7 +399,7 @@ def _atom(atom: Atom, known: Mapping[str, _Held]) -> _Held:
 
 def _array(value: _Held) -> Array:
     """The value, of a tensor's type."""
-    assert not isinstance(value, tuple | _FunctionValue), "verified"
+    assert not isinstance(value, tuple | _FunctionValue | _DataValue), "verified"
     return value
 
 
@@ -380,12 +409,13 @@ def _function(value: _Held) -> _FunctionValue:
     return value
 
 
-def _holds_functions(value: _Held) -> bool:
-    return any(isinstance(each, _FunctionValue) for each in leaves(value))
+def _is_plain(value: _Held) -> bool:
+    """Whether a value is an array, or a tuple of such values."""
+    return not any(isinstance(each, _FunctionValue | _DataValue) for each in leaves(value))
 
 
 def _arrays(value: _Held) -> NestedArray:
-    """The value, without functions in it."""
+    """A value that is plain."""
     return tuple(map(_arrays, value)) if isinstance(value, tuple) else _array(value)
 
 
@@ -396,7 +426,7 @@ def _nest(type_: Type, arrays: Iterator[Array]) -> NestedArray:
             return next(arrays)
         case TupleType(items=items):
             return tuple(_nest(each, arrays) for each in items)
-        case FunctionType() | GenericType():
+        case FunctionType() | GenericType() | DataType():
             raise AssertionError("verified: kernels give tensors, and tuples of them")
         case _:
             assert_never(type_)

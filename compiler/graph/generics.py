@@ -12,6 +12,7 @@ from tandem.compiler.graph.infer import infer
 from tandem.compiler.graph.nodes import (
     Atom,
     Call,
+    Construct,
     Fun,
     Function,
     Global,
@@ -137,6 +138,9 @@ def _with_elements(function: Function, elements: Mapping[str, DType], name: str)
         value = let.value
         if isinstance(value, Fun):
             value = replace(value, params=params(value.params), result=known(value.result))
+        elif isinstance(value, Construct):
+            own = (specialised(each, {}, elements) for each in value.arguments)
+            value = replace(value, arguments=tuple(own))
         return (replace(let, value=value, type=known(let.type)),)
 
     return replace(

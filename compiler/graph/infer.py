@@ -10,16 +10,24 @@ from tandem.compiler.errors import GraphError
 from tandem.compiler.graph.attributes import Attributes
 from tandem.compiler.graph.binding import bind_all
 from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.data_types import (
+    arguments_of,
+    constructor_of,
+    constructors_of,
+    generic,
+)
 from tandem.compiler.graph.nodes import (
     Apply,
     Atom,
     Body,
     Call,
+    Construct,
     Fun,
     Function,
     Global,
     If,
     Let,
+    Match,
     OperatorTypes,
     Partial,
     Tuple,
@@ -28,7 +36,9 @@ from tandem.compiler.graph.nodes import (
     Value,
     Var,
 )
+from tandem.compiler.graph.syntax import ELSE
 from tandem.compiler.graph.types import (
+    DataType,
     FunctionType,
     TensorType,
     TupleType,
@@ -163,6 +173,11 @@ class _Inference:
                 return type_.result
             case Fun():
                 return self._fun(let.name, value, scope, depth)
+            case Construct(args=args):
+                types = [self._atom(let.name, each, scope) for each in args]
+                return self._construct(let.name, value, types)
+            case Match():
+                return self._match(let.name, value, scope, depth)
             case _:
                 assert_never(value)
 
@@ -174,6 +189,65 @@ class _Inference:
         if then != otherwise:
             self._fail(f"{name} is {then} if the condition holds, else {otherwise}")
         return then
+
+    def _construct(self, name: str, value: Construct, types: Sequence[Type]) -> DataType:
+        declared, constructor = value.declared, value.constructor
+        declaration = declared.of_constructor(constructor)
+        if declaration is None:
+            self._fail(f"{name} calls {constructor}, which no data type declares")
+        params = declaration.params
+        if value.arguments and len(value.arguments) != len(params):
+            self._fail(
+                f"{name} gives {constructor} {len(value.arguments)} types, and {declaration.name} "
+                f"takes {len(params)}"
+            )
+        known = dict(zip(params, value.arguments, strict=False))
+        found = arguments_of(declaration, constructor, types, declared)
+        given = f"{constructor}({', '.join(map(str, types))})"
+        if found is None or any(known.get(each, said) != said for each, said in found.items()):
+            type_ = DataType(declaration.name, tuple(known.values()), declared)
+            wanted = constructor_of(type_ if known else generic(declaration, declared), constructor)
+            self._fail(f"{name} calls {given}, which is {wanted}")
+        unknown = [each for each in params if each not in known and each not in found]
+        if unknown:
+            self._fail(
+                f"{name}: {given} leaves {', '.join(unknown)} of {declaration.name} open: say the "
+                f"types, as {constructor}[{', '.join('float32[]' for _ in params)}]"
+            )
+        arguments = tuple(known[each] if known else found[each] for each in params)
+        return DataType(declaration.name, arguments, declared)
+
+    def _match(self, name: str, value: Match, scope: Mapping[str, Type], depth: int) -> Type:
+        type_ = self._atom(name, value.operand, scope)
+        if not isinstance(type_, DataType):
+            self._fail(f"{name} matches {value.operand.name}, which is {type_} and no data type")
+        left = {each.name: each for each in constructors_of(type_)}
+        every = ", ".join(left)
+        results: dict[str, Type] = {}
+        for arm in value.arms:
+            shown = arm.constructor or ELSE
+            if not left or shown in results:
+                self._fail(f"the arm {shown} of {name} is never reached: others come before it")
+            constructor = constructor_of(type_, arm.constructor)
+            if arm.constructor is not None and constructor is None:
+                self._fail(f"{name}: {type_} has no constructor {shown}: {every} are allowed")
+            fields = () if constructor is None else constructor.fields
+            if len(arm.fields) != len(fields):
+                self._fail(
+                    f"the arm {shown} of {name} names {len(arm.fields)} fields, and "
+                    f"{constructor or ELSE} has {len(fields)}"
+                )
+            own = dict(zip(arm.fields, fields, strict=True))
+            self._types |= own
+            results[shown] = self._body(arm.body, {**scope, **own}, depth + 1)
+            left = {} if constructor is None else {k: v for k, v in left.items() if k != shown}
+        if left:
+            self._fail(f"{name}: a match of {type_} lacks {', '.join(left)}")
+        first = next(iter(results))
+        for shown, result in results.items():
+            if result != results[first]:
+                self._fail(f"{name} is {results[first]} for {first}, and {result} for {shown}")
+        return results[first]
 
     def _fun(self, name: str, value: Fun, scope: Mapping[str, Type], depth: int) -> FunctionType:
         own = {param.name: param.type for param in value.params}

@@ -14,10 +14,12 @@ from tandem.compiler.graph.nodes import (
     Atom,
     Body,
     Call,
+    Construct,
     Fun,
     Function,
     If,
     Let,
+    Match,
     Partial,
     Tuple,
     TupleGet,
@@ -100,6 +102,8 @@ class _Liveness:
                 self._names[let.name] = whole[index] if isinstance(whole, tuple) else None
             case Partial() | Fun() | Apply():
                 raise GraphError(f"{let.name} is a function, or calls one: {MEMORY_OF_FUNCTIONS}")
+            case Construct() | Match():
+                raise GraphError(f"{let.name} is of a data type, or matches one: it has no memory")
             case _:
                 assert_never(value)
 

@@ -13,7 +13,7 @@ from tandem.compiler.graph.attributes import NO_ATTRIBUTES, Attributes
 from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.opspec import AnyOp
 from tandem.compiler.graph.reasons import Reason, describe
-from tandem.compiler.graph.types import FunctionType, Type
+from tandem.compiler.graph.types import NO_DECLARATIONS, Declarations, FunctionType, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,51 @@ class Apply:
     args: tuple[Atom, ...]
 
 
-Value: TypeAlias = Call | Tuple | TupleGet | If | Partial | Fun | Apply
+@dataclass(frozen=True, slots=True)
+class Construct:
+    """A value of a data type, by one of its constructors.
+
+    Attributes
+    ----------
+    declared
+        What the constructor's name means.
+    arguments
+        The arguments of the type; empty if it has none, or if the fields say them.
+    """
+
+    constructor: str
+    declared: Declarations
+    args: tuple[Atom, ...]
+    arguments: tuple[Type, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """What a `match` results in for one constructor.
+
+    Attributes
+    ----------
+    constructor
+        None for all that no arm before names.
+    fields
+        The names of the constructor's fields, in scope in the body.
+    """
+
+    constructor: str | None
+    fields: tuple[str, ...]
+    body: Body
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """The body of the arm for the constructor of a value. Bodies may use the names in scope at the
+    `match`, and the names of their arm's fields."""
+
+    operand: Var
+    arms: tuple[Arm, ...]
+
+
+Value: TypeAlias = Call | Tuple | TupleGet | If | Partial | Fun | Apply | Construct | Match
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,6 +366,13 @@ class Function:
 @dataclass(frozen=True, slots=True)
 class Module:
     """The functions of a text in its order, without definitions: calls by name are to these.
-    `visit.program` is one of them with its definitions."""
+    `visit.program` is one of them with its definitions.
+
+    Attributes
+    ----------
+    declared
+        The data types of the text.
+    """
 
     functions: tuple[Function, ...]
+    declared: Declarations = NO_DECLARATIONS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, dataclass, field, fields
 from enum import Enum
 from math import prod
 from types import MappingProxyType, NoneType
@@ -16,7 +16,15 @@ from tandem.compiler.graph.attributes import Attributes, alternatives, declared,
 from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.extents import Dim, Extent, product
 from tandem.compiler.graph.syntax import FUNCTION_TYPE, NONE, REFERENCE, dtype_named
-from tandem.compiler.graph.types import FunctionType, GenericType, TensorType, TupleType, Type
+from tandem.compiler.graph.types import (
+    DataType,
+    Declarations,
+    FunctionType,
+    GenericType,
+    TensorType,
+    TupleType,
+    Type,
+)
 from tandem.compiler.ir.dtypes import BOOL, DType
 from tandem.compiler.ir.expr import constant as number_of
 from tandem.compiler.ir.lexer import Cursor, TokenKind
@@ -34,21 +42,52 @@ def starts_type(cursor: Cursor) -> bool:
     return cursor.token.kind is TokenKind.NAME and dtype_named(cursor.token.text) is not None
 
 
-def type_(cursor: Cursor, elements: Collection[str] = ()) -> Type:
-    """Parse a type; `elements` are the names of open element types."""
+@dataclass(frozen=True, slots=True)
+class TypeNames:
+    """The names that types may have.
+
+    Attributes
+    ----------
+    elements
+        Names of open element types.
+    arities
+        Numbers of arguments of data types by name; of parameters of a declaration, none.
+    declared
+        What the names of data types mean; None in declarations.
+    """
+
+    elements: Collection[str] = ()
+    arities: Mapping[str, int] = field(default_factory=dict)
+    declared: Declarations | None = None
+
+
+def type_(cursor: Cursor, names: TypeNames) -> Type:
+    """Parse a type that may have the given names."""
     if cursor.at_word(FUNCTION_TYPE) and cursor.followed_by("("):
         cursor.advance()
         with cursor.deeper():
-            params = cursor.listed("(", ")", lambda: type_(cursor, elements))
+            params = cursor.listed("(", ")", lambda: type_(cursor, names))
             cursor.expect("->")
-            return FunctionType(params, type_(cursor, elements))
-    if cursor.token.text in elements:
+            return FunctionType(params, type_(cursor, names))
+    if cursor.token.text in names.arities:
+        return _data_type(cursor, names)
+    if cursor.token.text in names.elements:
         element = cursor.advance().text
         return GenericType(cursor.listed("[", "]", lambda: _extent(cursor)), element)
     if not cursor.at("("):
         return _tensor_type(cursor)
     with cursor.deeper():
-        return TupleType(tuple_of(cursor, lambda: type_(cursor, elements)))
+        return TupleType(tuple_of(cursor, lambda: type_(cursor, names)))
+
+
+def _data_type(cursor: Cursor, names: TypeNames) -> DataType:
+    token = cursor.advance()
+    count = names.arities[token.text]
+    with cursor.deeper():
+        given = cursor.listed("[", "]", lambda: type_(cursor, names)) if count else ()
+    if len(given) != count:
+        raise token.error(f"found {token} of {len(given)} types, expected {count}")
+    return DataType(token.text, given, names.declared)
 
 
 def tuple_of(cursor: Cursor, take: Callable[[], T]) -> tuple[T, ...]:
@@ -66,7 +105,7 @@ def tuple_of(cursor: Cursor, take: Callable[[], T]) -> tuple[T, ...]:
 def _tensor_type(cursor: Cursor) -> TensorType:
     dtype = dtype_named(cursor.token.text)
     if dtype is None or cursor.token.kind is not TokenKind.NAME:
-        cursor.fail("a type, as float32[2, N], a tuple of types, or fn(types) -> type")
+        cursor.fail("a type, as float32[2, N], a tuple of types, a data type, or fn(types) -> type")
     token = cursor.advance()
     shape = cursor.listed("[", "]", lambda: _extent(cursor))
     try:

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
 from tandem.compiler.errors import GraphError, ParseError
 from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.data_types import declare
 from tandem.compiler.graph.generics import monomorphic
 from tandem.compiler.graph.nodes import (
     Apply,
+    Arm,
     Atom,
     Body,
     Call,
+    Construct,
     Fun,
     Function,
     FunctionKind,
     Global,
     If,
     Let,
+    Match,
     Module,
     Param,
     Partial,
@@ -31,9 +35,22 @@ from tandem.compiler.graph.nodes import (
     Var,
 )
 from tandem.compiler.graph.opspec import Registry
-from tandem.compiler.graph.parse_atoms import attributes, constant, starts_type, tuple_of, type_
-from tandem.compiler.graph.syntax import CALL, FUN, PARTIAL, is_name
-from tandem.compiler.graph.types import FunctionType, Type
+from tandem.compiler.graph.parse_atoms import (
+    TypeNames,
+    attributes,
+    constant,
+    starts_type,
+    tuple_of,
+    type_,
+)
+from tandem.compiler.graph.syntax import CALL, ELSE, FUN, MATCH, PARTIAL, TYPE, is_name
+from tandem.compiler.graph.types import (
+    NO_DECLARATIONS,
+    Constructor,
+    Declaration,
+    FunctionType,
+    Type,
+)
 from tandem.compiler.graph.visit import program
 from tandem.compiler.ir.lexer import Cursor, TokenKind
 
@@ -102,12 +119,14 @@ class _Parser(Cursor):
         """The functions that are called before their definition, call functions by name or become
         values, and so have to be called by name."""
         self._headers: dict[str, _Header] = {}
-        self._elements: tuple[str, ...] = ()
+        self._types = TypeNames()
+        self._declared = NO_DECLARATIONS
 
     def _all_headers(self) -> dict[str, _Header]:
         """The headers of all functions of the text, so that calls may come before definitions.
         Headers that are wrong are left out: parsing in order gives the error."""
         found: dict[str, _Header] = {}
+        first = self._position
         kinds = {each.value for each in FunctionKind}
         for position, token in enumerate(self._tokens):
             if token.text in kinds and token.column == 1:
@@ -115,7 +134,7 @@ class _Parser(Cursor):
                 with suppress(ParseError):
                     header = self._header()
                     found.setdefault(header.name, header)
-        self._position = self._depth = 0
+        self._position, self._depth = first, 0
         return found
 
     def _all_values(self) -> set[str]:
@@ -130,6 +149,8 @@ class _Parser(Cursor):
 
     def module(self) -> Module:
         """Parse the whole text."""
+        if self._at_declaration():
+            self._declarations()
         self._headers = self._all_headers()
         self._by_name = self._all_values()
         self._by_name |= {name for name, header in self._headers.items() if header.elements}
@@ -139,7 +160,57 @@ class _Parser(Cursor):
             if function.name in self._functions:
                 raise token.error(f"found another function @{function.name}, expected a new name")
             self._functions[function.name] = function
-        return Module(tuple(self._functions.values()))
+        return Module(tuple(self._functions.values()), self._declared)
+
+    def _at_declaration(self) -> bool:
+        return self.at(TYPE) and self._followed_by_name()
+
+    def _declarations(self) -> None:
+        """Parse the data types at the beginning of the text, which may refer to one another."""
+        start = self.token
+        arities: dict[str, int] = {}
+        for position, token in enumerate(self._tokens):
+            if token.text == TYPE and token.column == 1:
+                self._position = position
+                with suppress(ParseError):
+                    name, params = self._declaration_head()
+                    arities.setdefault(name, len(params))
+        self._position = 0
+        found: dict[str, Declaration] = {}
+        while self._at_declaration():
+            token = self.token
+            one = self._declaration(arities)
+            if one.name in found:
+                raise token.error(f"found another type {one.name}, expected a new name")
+            found[one.name] = one
+        try:
+            self._declared = declare(found.values())
+        except GraphError as error:
+            raise start.error(str(error)) from None
+        self._types = TypeNames((), arities, self._declared)
+
+    def _declaration_head(self) -> tuple[str, tuple[str, ...]]:
+        self.advance()
+        name = self._name("the type's name")
+        return name, self._distinct_names("a type") if self.at("[") else ()
+
+    def _declaration(self, arities: Mapping[str, int]) -> Declaration:
+        name, params = self._declaration_head()
+        names = TypeNames((), {**arities, **dict.fromkeys(params, 0)})
+        self.expect("=")
+        constructors = [self._constructor(names)]
+        while self.accept("|"):
+            constructors.append(self._constructor(names))
+        self.take(TokenKind.NEWLINE, "'|' or the end of the line")
+        return Declaration(name, params, tuple(constructors))
+
+    def _constructor(self, names: TypeNames) -> Constructor:
+        token = self.token
+        name = self._name("a constructor's name")
+        if name in self._operators:
+            raise token.error(f"found {token}, an operator, expected a constructor's name")
+        fields = self.listed("(", ")", lambda: type_(self, names)) if self.at("(") else ()
+        return Constructor(name, fields)
 
     def _function(self) -> Function:
         token = self.token
@@ -176,23 +247,27 @@ class _Parser(Cursor):
             self.expect("]")
         self.expect("@")
         name = self._name("the function's name")
-        self._elements = self._element_names() if self.at("[") else ()
+        elements = self._distinct_names("an element type") if self.at("[") else ()
+        self._types = replace(self._types, elements=elements)
         params = self.listed("(", ")", self._param)
         result = self._type() if self.accept("->") else None
-        kind, elements = kinds[token.text], self._elements
+        kind = kinds[token.text]
         if elements and kind is not FunctionKind.FUNC:
             raise token.error(f"found a {kind.value} with open element types: only a func has some")
         return _Header(kind, target, template, name, elements, params, result)
 
-    def _element_names(self) -> tuple[str, ...]:
+    def _distinct_names(self, what: str) -> tuple[str, ...]:
         token = self.token
-        found = self.listed("[", "]", lambda: self._name("the name of an element type"))
-        if not found or len({*found}) < len(found):
-            raise token.error("found no name or one twice, expected names of element types")
+        found = self.listed("[", "]", lambda: self._name(f"the name of {what}"))
+        taken = any(each in self._types.arities for each in found)
+        if not found or len({*found}) < len(found) or taken:
+            raise token.error(
+                f"found no name or one twice, or that of a data type, expected names of {what}"
+            )
         return found
 
     def _type(self) -> Type:
-        return type_(self, self._elements)
+        return type_(self, self._types)
 
     def _name(self, what: str) -> str:
         token = self.take(TokenKind.NAME, what)
@@ -228,6 +303,8 @@ class _Parser(Cursor):
             return Let(name, self._if(), type_or_none)
         if self.at_word(FUN) and self.followed_by("("):
             return Let(name, self._fun(), type_or_none)
+        if self.at_word(MATCH) and self._followed_by_name():
+            return Let(name, self._match(), type_or_none)
         value = self._value()
         self.take(TokenKind.NEWLINE)
         return Let(name, value, type_or_none)
@@ -238,6 +315,27 @@ class _Parser(Cursor):
         then = self._body("yield")
         self.expect("else")
         return If(condition, then, self._body("yield"))
+
+    def _match(self) -> Match:
+        self.advance()
+        operand = Var(self._name("the name of a value of a data type"))
+        self.expect(":")
+        self.take(TokenKind.NEWLINE)
+        self.take(TokenKind.INDENT, "an arm, indented")
+        arms: list[Arm] = []
+        with self.deeper():
+            while self.token.kind is not TokenKind.DEDENT:
+                arms.append(self._arm())
+        self.advance()
+        return Match(operand, tuple(arms))
+
+    def _arm(self) -> Arm:
+        if self.accept(ELSE):
+            return Arm(None, (), self._body("yield"))
+        name = self._name(f"a constructor's name, or {ELSE!r}")
+        has_fields = self.at("(")
+        fields = self.listed("(", ")", lambda: self._name("a field's name")) if has_fields else ()
+        return Arm(name, fields, self._body("yield"))
 
     def _fun(self) -> Fun:
         self.advance()
@@ -261,6 +359,8 @@ class _Parser(Cursor):
             self.advance()
             function = Var(self._name("the name of a function that is a value"))
             return Apply(function, self.listed("(", ")", self._atom))
+        if self._at_construct():
+            return self._construct()
         if self.followed_by("["):
             operand = Var(self._name("a tuple's name"))
             self.expect("[")
@@ -268,6 +368,19 @@ class _Parser(Cursor):
             self.expect("]")
             return TupleGet(operand, index)
         return self._operator()
+
+    def _at_construct(self) -> bool:
+        """Whether a call of a constructor comes next, and not an item of a tuple of its name."""
+        if self._declared.of_constructor(self.token.text) is None:
+            return False
+        after = self._tokens[min(self._position + 2, len(self._tokens) - 1)]
+        return not (self.followed_by("[") and after.kind is TokenKind.NUMBER)
+
+    def _construct(self) -> Construct:
+        constructor = self.advance().text
+        arguments = self.listed("[", "]", self._type) if self.at("[") else ()
+        args = self.listed("(", ")", self._atom)
+        return Construct(constructor, self._declared, args, arguments)
 
     def _followed_by_name(self) -> bool:
         return self._tokens[self._position + 1].kind is TokenKind.NAME
@@ -311,7 +424,8 @@ class _Parser(Cursor):
         spec = self._operators.get(token.text) if token.kind is TokenKind.NAME else None
         if spec is None:
             self.fail(
-                "an operator that is known, a function as @name, a tuple, a part of one, if, fun"
+                "an operator that is known, a function as @name, a constructor, a tuple, a part of "
+                "one, if, match, fun"
             )
         self.advance()
         args: list[Atom] = []

@@ -21,11 +21,13 @@ from tandem.compiler.graph.nodes import (
     Atom,
     Body,
     Call,
+    Construct,
     Fun,
     Function,
     Global,
     If,
     Let,
+    Match,
     Module,
     Param,
     Partial,
@@ -35,14 +37,16 @@ from tandem.compiler.graph.nodes import (
 )
 from tandem.compiler.graph.syntax import (
     CALL,
+    ELSE,
     FUN,
+    MATCH,
     MAX_INLINE_ELEMENTS,
     NONE,
     PARTIAL,
     REFERENCE,
 )
 from tandem.compiler.graph.types import Type
-from tandem.compiler.graph.visit import functions
+from tandem.compiler.graph.visit import declarations_of, functions
 from tandem.compiler.ir.dtypes import BOOL, DType
 from tandem.compiler.ir.expr import Const
 from tandem.compiler.ir.printer import text as loop_text
@@ -51,9 +55,14 @@ _INDENT = "  "
 
 
 def text(program: Function | Module) -> str:
-    """The text of a module, or of a function after its callees and definitions."""
-    listed = functions(program) if isinstance(program, Function) else program.functions
-    return "\n".join("".join(f"{line}\n" for line in _function(each)) for each in listed)
+    """The text of a module, or of a function after its data types, callees and definitions."""
+    if isinstance(program, Function):
+        listed, declared = functions(program), declarations_of(program)
+    else:
+        listed, declared = program.functions, program.declared
+    parts: list[Iterable[str]] = [map(str, declared.types)] if declared.types else []
+    parts += [_function(each) for each in listed]
+    return "\n".join("".join(f"{line}\n" for line in part) for part in parts)
 
 
 def _function(function: Function) -> Iterator[str]:
@@ -107,6 +116,15 @@ def _value(value: Value) -> Iterator[str]:
         case Fun(params=params, body=body, result=result):
             yield f"{FUN}{_signature(params, result)}:"
             yield from _body(body, "yield")
+        case Construct(constructor=constructor, args=args, arguments=arguments):
+            types = f"[{', '.join(map(str, arguments))}]" if arguments else ""
+            yield f"{constructor}{types}({', '.join(map(_atom, args))})"
+        case Match(operand=operand, arms=arms):
+            yield f"{MATCH} {operand.name}:"
+            for arm in arms:
+                fields = f"({', '.join(arm.fields)})" if arm.fields else ""
+                yield f"{_INDENT}{arm.constructor or ELSE}{fields}:"
+                yield from (_INDENT + line for line in _body(arm.body, "yield"))
         case _:
             assert_never(value)
 

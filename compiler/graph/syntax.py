@@ -24,6 +24,15 @@ PARTIAL: Final = "partial"
 CALL: Final = "call"
 """The word before a value that is called."""
 
+TYPE: Final = "type"
+"""The word that begins the declaration of a data type. It and the next are no reserved words."""
+
+MATCH: Final = "match"
+"""The word before a value of a data type that is told apart by its constructor."""
+
+ELSE: Final = "else"
+"""The word before a body for all that has none before."""
+
 NONE: Final = "none"
 """The text of an attribute that is None."""
 

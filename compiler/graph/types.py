@@ -1,15 +1,16 @@
-"""Types of the graph: tensors, tuples and functions."""
+"""Types of the graph: tensors, tuples, functions and data types."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final, TypeAlias, TypeVar, assert_never
 
 from tandem.compiler.errors import GraphError
 from tandem.compiler.graph.extents import Extent, product, replaced, symbols_in
-from tandem.compiler.ir.dtypes import DType
+from tandem.compiler.ir.dtypes import INT64, DType
 from tandem.compiler.layouts.layout import Layout
 from tandem.runtime.artifact import PaddedAxis
 from tandem.runtime.native.objects import MOST_AXES
@@ -134,7 +135,97 @@ class GenericType:
         return f"{self.element}[{', '.join(map(str, self.shape))}]"
 
 
-Type: TypeAlias = TensorType | TupleType | FunctionType | GenericType
+@dataclass(frozen=True, slots=True)
+class DataType:
+    """A declared type with its arguments, as `List[float32[3]]`.
+
+    Attributes
+    ----------
+    declared
+        What its name means; None in declarations, where a name without arguments may be that of a
+        parameter.
+    """
+
+    name: str
+    arguments: tuple[Type, ...] = ()
+    declared: Declarations | None = None
+
+    def __str__(self) -> str:
+        inner = ", ".join(map(str, self.arguments))
+        return f"{self.name}[{inner}]" if self.arguments else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Constructor:
+    """One of the forms that the values of a data type have: its name, and the types of what it
+    holds."""
+
+    name: str
+    fields: tuple[Type, ...] = ()
+
+    def __str__(self) -> str:
+        inner = ", ".join(map(str, self.fields))
+        return f"{self.name}({inner})" if self.fields else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """`type List[T] = Nil | Cons(T, List[T])`: a name, parameters and constructors. In the types of
+    fields, names are of parameters or of data types that are declared beside it."""
+
+    name: str
+    params: tuple[str, ...]
+    constructors: tuple[Constructor, ...]
+
+    def __str__(self) -> str:
+        params = f"[{', '.join(self.params)}]" if self.params else ""
+        return f"type {self.name}{params} = {' | '.join(map(str, self.constructors))}"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Declarations:
+    """All data types of a text, which may refer to one another; `data_types.declare` makes and
+    checks them. Equal if their texts are."""
+
+    types: tuple[Declaration, ...] = ()
+    digest: str = field(init=False)
+    _by_constructor: Mapping[str, Declaration] = field(init=False)
+
+    def __post_init__(self) -> None:
+        content = "\n".join(map(str, self.types))
+        digest = hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
+        object.__setattr__(self, "digest", digest)
+        by_constructor = {it.name: each for each in self.types for it in each.constructors}
+        object.__setattr__(self, "_by_constructor", by_constructor)
+
+    def of_constructor(self, name: str) -> Declaration | None:
+        """The declaration that has a constructor; None if none has."""
+        return self._by_constructor.get(name)
+
+    def of_type(self, name: str) -> Declaration | None:
+        """The declaration of a type; None if it is not declared."""
+        return next((each for each in self.types if each.name == name), None)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Declarations) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __repr__(self) -> str:
+        return f"Declarations({self.digest})"
+
+
+NO_DECLARATIONS: Final = Declarations()
+"""No data types."""
+
+Type: TypeAlias = TensorType | TupleType | FunctionType | GenericType | DataType
+
+Part: TypeAlias = TensorType | DataType
+"""The types of what is neither a function nor a tuple."""
+
+REFERENCE: Final = TensorType((), INT64)
+"""The tensor that stands for a value of a data type when a program runs."""
 
 NO_ELEMENTS: Final[Mapping[str, DType]] = MappingProxyType({})
 """No open element types."""
@@ -157,7 +248,7 @@ def part_names(name: str, type_: Type) -> Nested[str]:
     """The names of a value's tensors: `name`, or `name.0`, `name.1`, ... for a tuple; a function
     has none, nor a value whose element type is open."""
     match type_:
-        case TensorType():
+        case TensorType() | DataType():
             return name
         case TupleType(items=items):
             return tuple(part_names(f"{name}.{at}", each) for at, each in enumerate(items))
@@ -168,10 +259,13 @@ def part_names(name: str, type_: Type) -> Nested[str]:
 
 
 def tensors_of(type_: Type) -> tuple[TensorType, ...]:
-    """The tensors in a type, in order; functions and open element types have none."""
+    """The tensors in a type, in order; a value of a data type is a reference; functions and open
+    element types have none."""
     match type_:
         case TensorType():
             return (type_,)
+        case DataType():
+            return (REFERENCE,)
         case TupleType(items=items):
             return tuple(tensor for each in items for tensor in tensors_of(each))
         case FunctionType() | GenericType():
@@ -180,10 +274,24 @@ def tensors_of(type_: Type) -> tuple[TensorType, ...]:
             assert_never(type_)
 
 
-def has_functions(type_: Type) -> bool:
-    """Whether a value of the type is a function, or a tuple with functions in it."""
+def parts_of(type_: Type) -> tuple[Part, ...]:
+    """The tensors and the values of data types in a type, in order, of a type without functions."""
     match type_:
-        case TensorType() | GenericType():
+        case TensorType() | DataType():
+            return (type_,)
+        case TupleType(items=items):
+            return tuple(part for each in items for part in parts_of(each))
+        case FunctionType() | GenericType():
+            raise AssertionError("without functions, of known element types")
+        case _:
+            assert_never(type_)
+
+
+def has_functions(type_: Type) -> bool:
+    """Whether a value of the type is a function, or a tuple with functions in it; what the fields
+    of data types are is not asked."""
+    match type_:
+        case TensorType() | GenericType() | DataType():
             return False
         case TupleType(items=items):
             return any(map(has_functions, items))
@@ -202,6 +310,8 @@ def symbols_of(type_: Type) -> frozenset[str]:
             return frozenset().union(*map(symbols_of, items))
         case FunctionType(params=params, result=result):
             return symbols_of(result).union(*map(symbols_of, params))
+        case DataType(arguments=arguments):
+            return frozenset().union(*map(symbols_of, arguments))
         case _:
             assert_never(type_)
 
@@ -217,6 +327,8 @@ def elements_of(type_: Type) -> frozenset[str]:
             return frozenset().union(*map(elements_of, items))
         case FunctionType(params=params, result=result):
             return elements_of(result).union(*map(elements_of, params))
+        case DataType(arguments=arguments):
+            return frozenset().union(*map(elements_of, arguments))
         case _:
             assert_never(type_)
 
@@ -230,7 +342,7 @@ def stored(type_: Type) -> Type:
             return TupleType(tuple(map(stored, items)))
         case FunctionType(params=params, result=result):
             return FunctionType(tuple(map(stored, params)), stored(result))
-        case GenericType():
+        case GenericType() | DataType():
             return type_
         case _:
             assert_never(type_)
@@ -253,5 +365,8 @@ def specialised(
         case FunctionType(params=params, result=result):
             given = tuple(specialised(each, sizes, elements) for each in params)
             return FunctionType(given, specialised(result, sizes, elements))
+        case DataType(arguments=arguments):
+            own_arguments = tuple(specialised(each, sizes, elements) for each in arguments)
+            return replace(type_, arguments=own_arguments)
         case _:
             assert_never(type_)

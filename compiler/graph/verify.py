@@ -5,22 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tandem.compiler.errors import GraphError
+from tandem.compiler.graph.data_types import check_declarations, data_types_in
 from tandem.compiler.graph.infer import infer
 from tandem.compiler.graph.nodes import (
     Apply,
     Call,
+    Construct,
     Fun,
     Function,
     FunctionKind,
     Global,
     If,
+    Match,
     Partial,
     Tuple,
 )
 from tandem.compiler.graph.opspec import AnyOp, OpSpec
 from tandem.compiler.graph.syntax import is_name
-from tandem.compiler.graph.types import TensorType, Type
-from tandem.compiler.graph.visit import all_lets, constants, functions, local_params
+from tandem.compiler.graph.types import Declarations, TensorType, Type
+from tandem.compiler.graph.visit import (
+    all_lets,
+    constants,
+    functions,
+    names_defined,
+    types_written,
+)
 
 
 def verify(function: Function) -> Mapping[str, Type]:
@@ -38,6 +47,7 @@ def verify(function: Function) -> Mapping[str, Type]:
         called = functions(function)
         _names(called)
         _calls_by_name(function, called)
+        _data_types(called)
         for callee in called:
             if not callee.analyses.well_formed:
                 _function(callee)
@@ -62,6 +72,31 @@ def _names(called: Iterable[Function]) -> None:
                         raise GraphError(
                             f"function {function.name}: {let.name} calls another {spec.name}"
                         )
+
+
+def _data_types(called: Iterable[Function]) -> None:
+    """Check that the data types of a program are declared, all at one place."""
+    whole: Declarations | None = None
+    for function in called:
+        constructed = (
+            let.value.declared
+            for let in all_lets(function.body)
+            if isinstance(let.value, Construct)
+        )
+        used = [each for type_ in types_written(function) for each in data_types_in(type_)]
+        for declared in (*constructed, *(each.declared for each in used)):
+            if declared is None:
+                raise GraphError(f"function {function.name} has a data type that is not declared")
+            if whole is None:
+                check_declarations(declared)
+                whole = declared
+            if declared != whole:
+                raise GraphError(f"function {function.name} has data types of another text")
+        for each in used:
+            assert whole is not None, "found above"
+            known = whole.of_type(each.name)
+            if known is None or len(known.params) != len(each.arguments):
+                raise GraphError(f"function {function.name}: {each} is not declared so")
 
 
 def _calls_by_name(program: Function, called: Iterable[Function]) -> None:
@@ -123,8 +158,7 @@ def _function(function: Function) -> None:
     seen: set[str] = set()
     for name in (
         *(each.name for each in function.params),
-        *(each.name for each in all_lets(function.body)),
-        *(each.name for each in local_params(function.body)),
+        *names_defined(function.body),
     ):
         if not is_name(name):
             raise GraphError(f"function {function.name}: {name!r} is no name for a value")
@@ -158,7 +192,15 @@ def _kernel(kernel: Function) -> None:
             )
     for let in kernel.body.lets:
         match let.value:
-            case If() | Fun() | Partial() | Apply() | Call(callee=Function() | Global()):
+            case (
+                If()
+                | Match()
+                | Construct()
+                | Fun()
+                | Partial()
+                | Apply()
+                | Call(callee=Function() | Global())
+            ):
                 raise GraphError(
                     f"kernel {kernel.name}: {let.name} is no operator, no tuple and no part of one"
                 )

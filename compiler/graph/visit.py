@@ -8,18 +8,21 @@ from dataclasses import replace
 from typing import assert_never
 
 from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.data_types import data_types_in
 from tandem.compiler.graph.nodes import (
     Apply,
+    Arm,
     Atom,
     Body,
     Call,
+    Construct,
     Fun,
     Function,
     Global,
     If,
     Let,
+    Match,
     Module,
-    Param,
     Partial,
     Tuple,
     TupleGet,
@@ -27,16 +30,17 @@ from tandem.compiler.graph.nodes import (
     Var,
 )
 from tandem.compiler.graph.syntax import unique_name
+from tandem.compiler.graph.types import NO_DECLARATIONS, Declarations, Type, symbols_of
 
 
 def atoms(value: Value) -> tuple[Atom, ...]:
     """The operands of a value, without operands in its inner bodies."""
     match value:
-        case Call(args=args):
+        case Call(args=args) | Construct(args=args):
             return args
         case Tuple(items=items):
             return items
-        case TupleGet(operand=operand):
+        case TupleGet(operand=operand) | Match(operand=operand):
             return (operand,)
         case If(condition=condition):
             return (condition,)
@@ -55,7 +59,9 @@ def bodies(value: Value) -> tuple[Body, ...]:
             return (then, otherwise)
         case Fun(body=body):
             return (body,)
-        case Call() | Tuple() | TupleGet() | Partial() | Apply():
+        case Match(arms=arms):
+            return tuple(each.body for each in arms)
+        case Call() | Tuple() | TupleGet() | Partial() | Apply() | Construct():
             return ()
         case _:
             assert_never(value)
@@ -65,12 +71,14 @@ def map_atoms(value: Value, change: Callable[[Atom], Atom]) -> Value:
     """The value with changed operands; a `TupleGet` is kept if its operand became a constant, and
     so is a callee."""
     match value:
-        case Call():
+        case Call() | Construct():
             return replace(value, args=tuple(change(each) for each in value.args))
         case Tuple(items=items):
             return Tuple(tuple(change(each) for each in items))
         case TupleGet(operand=operand, index=index):
             return TupleGet(_changed(operand, change), index)
+        case Match(operand=operand):
+            return replace(value, operand=_changed(operand, change))
         case If():
             return replace(value, condition=change(value.condition))
         case Partial(callee=callee, args=args):
@@ -96,7 +104,10 @@ def map_bodies(value: Value, change: Callable[[Body], Body]) -> Value:
             return If(condition, change(then), change(otherwise))
         case Fun(body=body):
             return replace(value, body=change(body))
-        case Call() | Tuple() | TupleGet() | Partial() | Apply():
+        case Match(arms=arms):
+            changed = (replace(each, body=change(each.body)) for each in arms)
+            return replace(value, arms=tuple(changed))
+        case Call() | Tuple() | TupleGet() | Partial() | Apply() | Construct():
             return value
         case _:
             assert_never(value)
@@ -149,29 +160,92 @@ def _copied(body: Body, around: Mapping[str, Atom], taken: set[str]) -> Body:
         new = names[let.name]
         assert isinstance(new, Var), "a value's new name"
         value = rename(let.value, names)
-        if isinstance(value, Fun):
-            params = tuple(
-                replace(param, name=unique_name(param.name, taken)) for param in value.params
-            )
-            names.update(
-                (old.name, Var(new.name)) for old, new in zip(value.params, params, strict=True)
-            )
-            value = replace(value, params=params)
+        local = {name: unique_name(name, taken) for name in names_bound(value)}
+        names.update((old, Var(own)) for old, own in local.items())
+        match value:
+            case Fun(params=params):
+                own = tuple(replace(param, name=local[param.name]) for param in params)
+                value = replace(value, params=own)
+            case Match(arms=arms):
+                value = replace(value, arms=tuple(_renamed_arm(each, local) for each in arms))
+            case _:
+                pass
         value = map_bodies(value, lambda inner: _copied(inner, names, taken))
         lets.append(replace(let, name=new.name, value=value, type=None))
     return Body(tuple(lets), renamed(body.result, names))
 
 
-def local_params(body: Body) -> Iterator[Param]:
-    """The parameters of the functions that are written in a body, in the order of the text."""
+def _renamed_arm(arm: Arm, names: Mapping[str, str]) -> Arm:
+    return replace(arm, fields=tuple(names[each] for each in arm.fields))
+
+
+def names_bound(value: Value) -> tuple[str, ...]:
+    """The names that a value defines for its inner bodies: parameters, and fields of arms."""
+    match value:
+        case Fun(params=params):
+            return tuple(each.name for each in params)
+        case Match(arms=arms):
+            return tuple(name for each in arms for name in each.fields)
+        case _:
+            return ()
+
+
+def names_defined(body: Body) -> Iterator[str]:
+    """The names that a body and those within it define, in the order of the text."""
     for let in all_lets(body):
-        if isinstance(let.value, Fun):
-            yield from let.value.params
+        yield let.name
+        yield from names_bound(let.value)
+
+
+def names_taken(function: Function) -> set[str]:
+    """The names of a function's parameters, and all that its bodies define."""
+    return {each.name for each in function.params} | {*names_defined(function.body)}
+
+
+def types_written(function: Function) -> Iterator[Type]:
+    """The types that the text of a function has, callees that are values aside."""
+    yield from (each.type for each in function.params)
+    yield from () if function.result is None else (function.result,)
+    for let in all_lets(function.body):
+        yield from () if let.type is None else (let.type,)
+        match let.value:
+            case Call(callee=Global(type=type_)) | Partial(callee=Global(type=type_)):
+                yield type_
+            case Fun(params=params, result=result):
+                yield from (each.type for each in params)
+                yield from () if result is None else (result,)
+            case Construct(arguments=arguments):
+                yield from arguments
+            case _:
+                pass
+
+
+def declarations_of(program: Function) -> Declarations:
+    """The data types of a verified program: those of the first type in it that is one."""
+    for function in functions(program):
+        for let in all_lets(function.body):
+            if isinstance(let.value, Construct):
+                return let.value.declared
+        for type_ in types_written(function):
+            for each in data_types_in(type_):
+                assert each.declared is not None, "verified"
+                return each.declared
+    return NO_DECLARATIONS
 
 
 def makes_functions(body: Body) -> bool:
     """Whether a function is a value in the body."""
     return any(isinstance(let.value, Partial | Fun | Apply) for let in all_lets(body))
+
+
+def writes_symbols(body: Body) -> bool:
+    """Whether the body says types with symbols, which are those of the function around."""
+    return any(
+        symbols_of(each)
+        for let in all_lets(body)
+        if isinstance(let.value, Construct)
+        for each in let.value.arguments
+    )
 
 
 def rewrite_lets(body: Body, change: Callable[[Let], tuple[Let, ...]]) -> Body:

@@ -11,7 +11,7 @@ from tandem.compiler.graph.opspec import OpSpec
 from tandem.compiler.graph.passes import EliminateDead, Fuse, transform
 from tandem.compiler.graph.syntax import unique_name
 from tandem.compiler.graph.types import TensorType, Type
-from tandem.compiler.graph.visit import all_lets, atoms, bodies, names_of
+from tandem.compiler.graph.visit import all_lets, atoms, bodies, names_of, names_taken
 from tandem.compiler.ir.dtypes import FLOAT32
 from tandem.compiler.quantise.rewriter import Rewriter
 from tandem.compiler.quantise.rule import Rule
@@ -112,7 +112,7 @@ def _rule_of(let: Let) -> Rule[Rewriter] | None:
 
 def return_values(function: Function, names: Sequence[str]) -> Function:
     """The function fused into kernels, with the tuple of the named values as its result."""
-    taken = {each.name for each in function.params} | {let.name for let in all_lets(function.body)}
+    taken = names_taken(function)
     result = unique_name("watched", taken)
     values = Let(result, Tuple(tuple(map(Var, names))))
     body = Body((*function.body.lets, values), Var(result))

@@ -20,6 +20,7 @@ from tandem.runtime.artifact.manifest import (
     Kept,
     Manifest,
     Output,
+    Reference,
     Step,
     Tensor,
 )
@@ -65,6 +66,10 @@ class _Check:
             self._fail(f"an arena of {manifest.arena_bytes} bytes")
         for tensor in manifest.tensors:
             self._tensor(tensor)
+        for form in manifest.forms:
+            for field in form.fields:
+                if field is not None and not (is_shape(field[0]) and field[1] in DTYPES):
+                    self._fail(f"{form.name} has a field of type {field[1]}, {list(field[0])}")
         for name in self._constants:
             if not isinstance(self._named(name, "a constant").place, ConstantPlace):
                 self._fail(f"{name} has a value, but is no constant")
@@ -80,7 +85,7 @@ class _Check:
             self._call(step)
         for result in manifest.results:
             returned = self._named(result.tensor, f"result {result.name}")
-            if isinstance(returned.place, Arena | Kept):
+            if isinstance(returned.place, Arena | Kept | Reference):
                 self._fail(f"result {result.name} lies in the arena, or stays on a device")
             if returned.padded:
                 self._fail(f"result {result.name} has undefined padding")
@@ -103,7 +108,7 @@ class _Check:
                 self._fail(f"{what} is counted, and it is {results[count.result]}")
             tensor = self._named(count.tensor, what)
             if (tensor.shape, tensor.dtype) != ((), "int64") or isinstance(
-                tensor.place, Arena | Kept
+                tensor.place, Arena | Kept | Reference
             ):
                 self._fail(f"{what} is {tensor.name}, {tensor}, which is no number or in the arena")
 
@@ -137,6 +142,9 @@ class _Check:
                     self._fail(
                         f"constant {tensor.name} is {array.dtype}{list(array.shape)}, not {tensor}"
                     )
+            case Reference():
+                if (tensor.shape, tensor.dtype) != ((), "int64") or tensor.name not in self._frames:
+                    self._fail(f"{tensor.name}, {tensor}, refers to a cell in no function's frame")
             case Input() | Output() | Kept():
                 pass
 
@@ -200,6 +208,8 @@ class _Check:
         if (tensor.shape, tensor.dtype) != (shape, dtype):
             taken = f"{step.code} takes {dtype}{list(shape)}"
             self._fail(f"{step.name}: {actual} is {tensor}, and {taken}")
+        if isinstance(tensor.place, Reference):
+            self._fail(f"{actual} refers to a cell, and is no operand of {step.name}")
         if isinstance(tensor.place, Kept) and tensor.place.device != step.device:
             stays = f"{actual} stays in the memory of {tensor.place.device}"
             self._fail(f"{step.name} is on {step.device}, and {stays}")

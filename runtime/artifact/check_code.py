@@ -14,12 +14,16 @@ import numpy as np
 
 from tandem.runtime.artifact.instructions import (
     Branch,
+    BranchForm,
     CallFunction,
+    Form,
     FunctionCode,
     Instruction,
     Jump,
+    MakeCell,
     Move,
     MoveRow,
+    ReadCell,
     Return,
     RunStep,
     TailCall,
@@ -31,6 +35,7 @@ from tandem.runtime.artifact.manifest import (
     Kept,
     Manifest,
     Output,
+    Reference,
     Tensor,
 )
 
@@ -89,6 +94,10 @@ class _Effect:
     changes: tuple[str, ...] = ()
 
 
+def _refers(tensor: Tensor) -> bool:
+    return isinstance(tensor.place, Reference)
+
+
 class _Function:
     """The check of one function."""
 
@@ -127,6 +136,8 @@ class _Function:
             self._fail("it has no instructions")
         for at, effect in enumerate(effects):
             self._effect_is_legal(at, effect)
+            if isinstance(code.instructions[at], MoveRow | Branch):
+                self._no_references((*effect.reads, *effect.writes))
             if not isinstance(code.instructions[at], RunStep):
                 self._in_host_memory((*effect.reads, *effect.writes))
         self._in_host_memory((*code.params, *code.results))
@@ -166,10 +177,41 @@ class _Function:
                 self._same(at, inputs, called.params, others=True)
                 self._same(at, self._code.results, called.results, others=True)
                 return _Effect(inputs, (), ())
+            case MakeCell(form=number, fields=fields, target=target):
+                self._fits(at, number, fields)
+                self._refers(at, target)
+                return _Effect(fields, (target,), after)
+            case BranchForm(source=source, form=number, otherwise=otherwise):
+                self._form(at, number)
+                self._refers(at, source)
+                return _Effect((source,), (), (*after, otherwise))
+            case ReadCell(form=number, source=source, fields=fields):
+                self._fits(at, number, fields)
+                self._refers(at, source)
+                return _Effect((source,), fields, after)
             case Return():
                 return _Effect(self._results(), (), ())
             case _:
                 assert_never(instruction)
+
+    def _form(self, at: int, number: int) -> Form:
+        forms = self._manifest.forms
+        if not 0 <= number < len(forms):
+            self._fail(f"instruction {at} has the form {number}, and there are {len(forms)}")
+        return forms[number]
+
+    def _fits(self, at: int, number: int, names: Sequence[str]) -> None:
+        """Check that tensors have the types of a form's fields."""
+        form = self._form(at, number)
+        tensors = [self._own(at, name) for name in names]
+        found = tuple(None if _refers(it) else (it.shape, it.dtype) for it in tensors)
+        if found != form.fields:
+            given = ", ".join(map(str, tensors))
+            self._fail(f"instruction {at} has ({given}) for the fields of {form.name}")
+
+    def _refers(self, at: int, name: str) -> None:
+        if not _refers(self._own(at, name)):
+            self._fail(f"instruction {at} takes {name} for a cell, and it refers to none")
 
     def _is_row(self, at: int, move: MoveRow) -> None:
         row, target, index = (self._own(at, it) for it in (move.source, move.target, move.index))
@@ -205,7 +247,11 @@ class _Function:
         for name, other in zip(ours, theirs, strict=True):
             left = self._own(at, name)
             right = self._tensors.get(other) if others else self._own(at, other)
-            if right is None or (left.shape, left.dtype) != (right.shape, right.dtype):
+            if (
+                right is None
+                or (left.shape, left.dtype) != (right.shape, right.dtype)
+                or _refers(left) != _refers(right)
+            ):
                 self._fail(f"instruction {at} copies {name}, {left}, as {other}, {right}")
 
     def _effect_is_legal(self, at: int, effect: _Effect) -> None:
@@ -213,7 +259,7 @@ class _Function:
             self._own(at, name)
         for name in effect.writes:
             place = self._tensors[name].place
-            if name not in self._bits or not isinstance(place, Arena | Output | Kept):
+            if name not in self._bits or not isinstance(place, Arena | Output | Kept | Reference):
                 self._fail(f"instruction {at} writes {name}, which is not its own")
             if name in effect.reads or effect.writes.count(name) > 1:
                 self._fail(f"instruction {at} reads or writes {name} in passing")
@@ -225,6 +271,11 @@ class _Function:
         for name in names:
             if isinstance(self._tensors[name].place, Kept):
                 self._fail(f"{name} stays on a device, and is no operand of steps alone")
+
+    def _no_references(self, names: Sequence[str]) -> None:
+        for name in names:
+            if _refers(self._tensors[name]):
+                self._fail(f"{name} refers to a cell, and is no number")
 
     # All paths ------------------------------------------------------------------------------------
 

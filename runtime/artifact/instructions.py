@@ -4,11 +4,18 @@
     instruction = run(step) | move(source, target) | move_row(source, target, index)
                 | jump(target) | branch(condition, otherwise)
                 | call(function, inputs, outputs) | tail_call(function, inputs) | return
+                | make_cell(form, fields, target) | branch_form(source, form, otherwise)
+                | read_cell(form, source, fields)
 
 A function has tensors of its own, in a frame: memory that each of its calls has for itself, with
 the offsets of one plan. Constants are shared. Operands are names of tensors; targets of jumps are
 numbers of instructions in the same function. Operands of a call are copied into the frame of the
 called function, its results back: no frame refers to another.
+
+Values of data types are cells on a heap, made once and never changed. A tensor whose place is
+`Reference` refers to one: it counts as a use of the cell from the instruction that writes it until
+another value is written or its frame is free, and a copy of it is a use of the same cell. So do the
+fields of a cell, until nothing uses the cell. Cells only refer to older ones: counts suffice.
 """
 
 from __future__ import annotations
@@ -79,11 +86,64 @@ class TailCall(Struct, frozen=True, tag="tail_call", forbid_unknown_fields=True)
     inputs: tuple[str, ...]
 
 
+class Form(Struct, frozen=True, forbid_unknown_fields=True):
+    """What the cells of one constructor of a data type hold.
+
+    Attributes
+    ----------
+    name
+        The type and the constructor, for messages.
+    fields
+        Shapes and NumPy's names of types; None for a reference.
+    """
+
+    name: str
+    fields: tuple[tuple[tuple[int, ...], str] | None, ...]
+
+
+class MakeCell(Struct, frozen=True, tag="make_cell", forbid_unknown_fields=True):
+    """Makes a cell of copies of `fields`; `target` refers to it. `form` is a number in the
+    manifest."""
+
+    form: int
+    fields: tuple[str, ...]
+    target: str
+
+
+class BranchForm(Struct, frozen=True, tag="branch_form", forbid_unknown_fields=True):
+    """Continues at the next instruction if the cell of `source` has the form, else at
+    `otherwise`."""
+
+    source: str
+    form: int
+    otherwise: int
+
+
+class ReadCell(Struct, frozen=True, tag="read_cell", forbid_unknown_fields=True):
+    """Copies the fields of the cell of `source`, which has the form, to the tensors `fields`."""
+
+    form: int
+    source: str
+    fields: tuple[str, ...]
+
+
 class Return(Struct, frozen=True, tag="return", forbid_unknown_fields=True):
     """Ends the function: its results are in its result tensors."""
 
 
-Instruction: TypeAlias = RunStep | Move | MoveRow | Jump | Branch | CallFunction | TailCall | Return
+Instruction: TypeAlias = (
+    RunStep
+    | Move
+    | MoveRow
+    | Jump
+    | Branch
+    | CallFunction
+    | TailCall
+    | MakeCell
+    | BranchForm
+    | ReadCell
+    | Return
+)
 
 
 class FunctionCode(Struct, frozen=True, forbid_unknown_fields=True):

@@ -27,7 +27,7 @@ import numpy as np
 from msgspec import Struct, field
 from numpy.typing import NDArray
 
-from tandem.runtime.artifact.instructions import FunctionCode
+from tandem.runtime.artifact.instructions import Form, FunctionCode
 from tandem.runtime.artifact.padding import PaddedAxis
 from tandem.runtime.artifact.windows import Windows
 from tandem.runtime.element_types import dtype_of
@@ -60,7 +60,12 @@ class Kept(Struct, frozen=True, tag="kept", forbid_unknown_fields=True):
     device: str
 
 
-Place: TypeAlias = Input | Output | ConstantPlace | Arena | Kept
+class Reference(Struct, frozen=True, tag="reference", forbid_unknown_fields=True):
+    """The place of what stands for a value of a data type: it refers to a cell of the heap
+    (`runtime.artifact.instructions`). To others it looks like a number, an int64 scalar."""
+
+
+Place: TypeAlias = Input | Output | ConstantPlace | Arena | Kept | Reference
 """The storage of a tensor."""
 
 
@@ -294,6 +299,8 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
         first, then those that it calls.
     counts
         The extents of results that are known only after a run.
+    forms
+        The constructors of data types whose values are cells of a heap.
     weights
         The formats of layers' weights; empty where all are int8 or float32, as they are unless
         somebody asks for another format.
@@ -308,6 +315,7 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     arena_bytes: int
     functions: tuple[FunctionCode, ...] = ()
     counts: tuple[Count, ...] = ()
+    forms: tuple[Form, ...] = ()
     weights: tuple[StoredWeights, ...] = ()
 
     @property

@@ -21,13 +21,17 @@ from tandem.runtime.artifact import (
     Arena,
     Artifact,
     Branch,
+    BranchForm,
     CallFunction,
     Instruction,
     Jump,
+    MakeCell,
     Manifest,
     Move,
     MoveRow,
     Provenance,
+    ReadCell,
+    Reference,
     Return,
     TailCall,
     from_bytes,
@@ -36,6 +40,7 @@ from tandem.runtime.artifact import (
 from tandem.runtime.devices.cpu import CpuDevice
 from tandem.runtime.errors import ArtifactError, RunError
 from tandem.runtime.executor import Executor
+from tests.support.compiler.graph.data_types import SUM as LISTS
 from tests.support.compiler.graph.graphs import graph
 from tests.support.compiler.graph.recursion import COUNT, EVEN, ROWS, SUM, SWAP
 
@@ -43,7 +48,7 @@ from tests.support.compiler.graph.recursion import COUNT, EVEN, ROWS, SUM, SWAP
 @cache
 def compiled(program: str) -> Artifact:
     function = graph(program)
-    sizes = {"N": 3} if "N" in program else None
+    sizes = {"N": 3} if "[N" in program else None
     return build(function, [cpu(CpuTarget.host(threads=1))], Provenance("net"), sizes=sizes)
 
 
@@ -119,6 +124,90 @@ def test_damaged_rows(move: MoveRow, message: str) -> None:
     manifest = replace(artifact.manifest, functions=(main, replace(rows, instructions=code)))
     with pytest.raises(ArtifactError, match=f"function rows: instruction \\d+{message}"):
         Artifact(manifest, artifact.code, artifact.constants)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (MakeCell(7, (), "count.0"), "instruction 3 has the form 7, and there are 2"),
+        (MakeCell(1, ("count.n",), "count.0"), r"has \(int64\[\]\) for the fields of Cons of List"),
+        (MakeCell(1, ("count.n", "count.m"), "count.0"), "for the fields of Cons of List"),
+        (MakeCell(0, (), "count.m"), "takes count.m for a cell, and it refers to none"),
+        (MakeCell(1, ("count.n", "longer"), "count.0"), "operand of instruction 3 is longer, and"),
+        (MakeCell(1, ("count.n", "none"), "count.all"), "the operand none, of another function"),
+        (
+            MakeCell(1, ("count.n", "count.all"), "count.all"),
+            "reads or writes count.all in passing",
+        ),
+        (BranchForm("count.n", 0, 0), "takes count.n for a cell, and it refers to none"),
+        (BranchForm("count.all", -1, 0), "has the form -1, and there are 2"),
+        (BranchForm("count.all", 0, 99), "instruction 3 continues at 99, where there is none"),
+        (ReadCell(1, "count.all", ("count.m",)), r"has \(int64\[\]\) for the fields of Cons of Li"),
+        (ReadCell(0, "count.m", ()), "takes count.m for a cell, and it refers to none"),
+        (ReadCell(0, "count.longer", ()), "reads count.longer before it is written"),
+        (Move("count.n", "count.all"), r"copies count.n, int64\[\], as count.all, int64\[\]"),
+        (Branch("count.all", 0), r"branches on count.all, which is int64\[\]"),
+        (MoveRow("count.all", "count.0", "count.n"), r"copies int64\[\] to a row of int64\[\], at"),
+        (
+            CallFunction("sum", ("count.n", "count.n"), ("count.m",)),
+            "copies count.n, int64.* as sum",
+        ),
+    ],
+)
+def test_damaged_cells(changed: Instruction, message: str) -> None:
+    artifact = compiled(LISTS)
+    main, count, *others = artifact.manifest.functions
+    (at,) = (at for at, each in enumerate(count.instructions) if isinstance(each, MakeCell))
+    code = (*count.instructions[:at], changed, *count.instructions[at + 1 :])
+    functions = (main, replace(count, instructions=code), *others)
+    with pytest.raises(ArtifactError, match=f"function count: .*{message}"):
+        Artifact(replace(artifact.manifest, functions=functions), artifact.code, artifact.constants)
+
+
+def test_damaged_references() -> None:
+    artifact = compiled(LISTS)
+    manifest = artifact.manifest
+    step = manifest.steps[0]
+
+    def of(**changes: Any) -> Artifact:
+        return Artifact(replace(manifest, **changes), artifact.code, artifact.constants)
+
+    def placed(name: str, **changes: Any) -> Any:
+        return tuple(
+            replace(each, **changes) if each.name == name else each for each in manifest.tensors
+        )
+
+    field = replace(manifest.forms[1], fields=(((-1,), "int64"), None))
+    for changes, message in (
+        ({"tensors": placed(step.inputs[0], place=Reference())}, "refers to a cell, and is no ope"),
+        (
+            {"tensors": placed("count.all", shape=(2,))},
+            "count.all, .*, refers to a cell in no func",
+        ),
+        ({"tensors": placed("s", place=Reference())}, "result s lies in the arena"),
+        ({"forms": (manifest.forms[0], field)}, "Cons of List.* has a field of type int64, .-1"),
+        ({"forms": manifest.forms[:1]}, "has the form 1, and there are 1"),
+    ):
+        with pytest.raises(ArtifactError, match=message):
+            of(**changes)
+
+
+def test_a_cell_of_another_form() -> None:
+    """What a reader says of a form is checked when it reads."""
+    artifact = compiled(LISTS)
+    (sum_,) = (each for each in artifact.manifest.functions if each.name == "sum")
+    reads = next(at for at, it in enumerate(sum_.instructions) if isinstance(it, ReadCell))
+    functions = tuple(
+        replace(each, instructions=(Jump(reads), *each.instructions[1:]))
+        if each.name == "sum"
+        else each
+        for each in artifact.manifest.functions
+    )
+    damaged = Artifact(
+        replace(artifact.manifest, functions=functions), artifact.code, artifact.constants
+    )
+    with pytest.raises(RunError, match="main reads a cell of another form"):
+        Executor(damaged, [CpuDevice(1)]).run({"n": np.array(0), "x": np.array(0)})
 
 
 def test_recursion_without_end_is_stopped() -> None:

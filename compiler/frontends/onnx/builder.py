@@ -31,7 +31,14 @@ from tandem.compiler.graph.nodes import Value as GraphValue
 from tandem.compiler.graph.operators import OPERATORS
 from tandem.compiler.graph.syntax import is_name, unique_name
 from tandem.compiler.graph.types import FunctionType, TensorType, Type, tensors_of
-from tandem.compiler.graph.visit import all_lets, map_bodies, names_in, rename, renamed, substitute
+from tandem.compiler.graph.visit import (
+    map_bodies,
+    names_defined,
+    names_in,
+    rename,
+    renamed,
+    substitute,
+)
 from tandem.compiler.ir.dtypes import INT64
 
 _FOLDED: Final = 1 << 12
@@ -269,7 +276,7 @@ class Builder:
 
 def _free(body: Body, own: set[str]) -> Iterator[str]:
     """The names that a body uses and does not define."""
-    defined = own | {let.name for let in all_lets(body)}
+    defined = own | {*names_defined(body)}
     return (name for name in names_in(body) if name not in defined)
 
 

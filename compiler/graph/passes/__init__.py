@@ -12,6 +12,7 @@ from tandem.compiler.graph.passes.inline import Inline
 from tandem.compiler.graph.passes.lift_functions import LiftFunctions
 from tandem.compiler.graph.passes.pipeline import GraphPass, simplifying_passes, transform
 from tandem.compiler.graph.passes.tabulate import Tabulate
+from tandem.compiler.graph.passes.unfold import Unfold
 from tandem.compiler.graph.passes.unroll import Unroll
 from tandem.compiler.graph.passes.widen_weights import WidenWeights
 
@@ -28,6 +29,7 @@ __all__ = [
     "Inline",
     "LiftFunctions",
     "Tabulate",
+    "Unfold",
     "Unroll",
     "WidenWeights",
     "simplifying_passes",

@@ -14,6 +14,7 @@ from tandem.compiler.graph.infer import infer
 from tandem.compiler.graph.nodes import (
     Atom,
     Call,
+    Construct,
     Fun,
     Function,
     Global,
@@ -145,6 +146,9 @@ class _Binder:
                     params=_bound_params(value.params, sizes),
                     result=value.result and specialised(value.result, sizes),
                 )
+            elif isinstance(value, Construct):
+                own = (specialised(each, sizes) for each in value.arguments)
+                value = replace(value, arguments=tuple(own))
             return (replace(let, value=value, type=specialised(types[let.name], sizes)),)
 
         body = rewrite_lets(function.body, change)

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 from tandem.compiler.errors import GraphError
 from tandem.compiler.graph.constant import Constant
-from tandem.compiler.graph.evaluate import Interpreter, check_first_order
+from tandem.compiler.graph.data_types import data_types_in, holds_functions
+from tandem.compiler.graph.evaluate import Interpreter, check_ports
 from tandem.compiler.graph.infer import infer
 from tandem.compiler.graph.nodes import Function, Global, Param
 from tandem.compiler.graph.passes.bind_symbols import BindSymbols
@@ -56,13 +57,16 @@ class Defunctionalise:
         Raises
         ------
         GraphError
-            The program takes or gives functions; a function holds functions without a known end, as
+            The program takes or gives functions; a value of a data type may hold functions, and is
+            not known; a function holds functions without a known end, as
             in a recursion that composes them; an extent that is needed is symbolic.
         """
         verify(function)
         if not any(map(_has_function_values, functions(function))):
             return function
-        check_first_order(function)
+        check_ports(function)
+        for one in functions(function):
+            _check_fields(one)
         program = by_name(LiftFunctions().apply(function))
         if any(map(_has_symbols, functions(program))):
             # Afterwards all symbols are those of the program's own function.
@@ -70,6 +74,16 @@ class Defunctionalise:
         # Loops that compose functions as often as is known make no functions without end.
         program = Unroll(Interpreter()).apply(program)
         return _Defunctionaliser(program).program()
+
+
+def _check_fields(function: Function) -> None:
+    for name, type_ in infer(function).items():
+        for each in data_types_in(type_):
+            if holds_functions(each):
+                raise GraphError(
+                    f"function {function.name}: {name} is {type_}, whose values may hold functions "
+                    "and are not known: such data types are not compiled"
+                )
 
 
 def _has_function_values(function: Function) -> bool:

@@ -10,15 +10,18 @@ import numpy as np
 
 from tandem.compiler.errors import GraphError
 from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.data_types import constructors_of
 from tandem.compiler.graph.nodes import (
     Apply,
     Atom,
     Body,
     Call,
+    Construct,
     Function,
     Global,
     If,
     Let,
+    Match,
     Partial,
     Tuple,
     TupleGet,
@@ -35,8 +38,16 @@ from tandem.compiler.graph.passes.function_sets import (
     slots_of,
 )
 from tandem.compiler.graph.syntax import unique_name
-from tandem.compiler.graph.types import TensorType, TupleType, Type, has_functions, tensors_of
-from tandem.compiler.graph.visit import all_lets
+from tandem.compiler.graph.types import (
+    DataType,
+    Part,
+    TensorType,
+    TupleType,
+    Type,
+    has_functions,
+    parts_of,
+)
+from tandem.compiler.graph.visit import map_bodies, names_taken
 
 CalleeOf: TypeAlias = Callable[[FlowCall, Held], Global]
 """The function to call, whose result is represented as what the second argument may be."""
@@ -74,8 +85,7 @@ class FirstOrderWriter:
         self._callee = callee
         self._body = flow.bodies[call]
         self._values = flow.values[call]
-        self._taken = {param.name for param in function.params}
-        self._taken |= {let.name for let in all_lets(function.body)}
+        self._taken = names_taken(function)
 
     def body(self, wanted: Held) -> Body:
         """The body, with a result that is represented as what `wanted` may be.
@@ -91,7 +101,7 @@ class FirstOrderWriter:
         lines = _Lines(self._taken)
         for let in body.lets:
             value, last = let.value, let is body.lets[-1] and body.result == Var(let.name)
-            if last and isinstance(value, Call | Apply | If):
+            if last and isinstance(value, Call | Apply | If | Match):
                 # Written as what is wanted, so that calls that end a function still do.
                 lines.lets.append(self._let(let, wanted, lines))
                 return Body(tuple(lines.lets), body.result)
@@ -135,6 +145,8 @@ class FirstOrderWriter:
             case If(condition=condition, then=then, otherwise=otherwise):
                 bodies = (self._rewritten(each, wanted) for each in (then, otherwise))
                 return If(condition, *bodies)
+            case Match():
+                return map_bodies(value, lambda inner: self._rewritten(inner, wanted))
             case _:
                 return value
 
@@ -216,33 +228,44 @@ def packed(member: Member, held: Sequence[Atom], wanted: Held, lines: _Lines) ->
         parts += _flat(atom, represented(given), lines)
     slots = dict(zip(slots_of(member, wanted), parts, strict=True))
     tag = Constant(np.array(wanted.members.index(member), np.int32))
-    items = (slots[at] if at in slots else _empty(type_) for at, type_ in enumerate(wanted.slots))
+    items = [
+        slots[at] if at in slots else _empty(type_, lines) for at, type_ in enumerate(wanted.slots)
+    ]
     return Tuple((tag, *items))
 
 
 def _flat(atom: Atom, type_: Type, lines: _Lines) -> Iterator[Atom]:
-    """The tensors of a value, in order."""
-    if isinstance(type_, TensorType):
+    """The tensors and the values of data types of a value, in order."""
+    if isinstance(type_, TensorType | DataType):
         yield atom
         return
     assert isinstance(atom, Var), "constants are tensors"
     assert isinstance(type_, TupleType), "represented"
     for at, item in enumerate(type_.items):
-        if tensors_of(item):
+        if parts_of(item):
             yield from _flat(lines.new("part", TupleGet(atom, at)), item, lines)
 
 
 def _unpacked(function: Var, slots: Iterator[int], type_: Type, lines: _Lines) -> Atom:
     """A value of a type, of the tensors in the next slots of a function of a set of several."""
-    if isinstance(type_, TensorType):
+    if isinstance(type_, TensorType | DataType):
         return lines.new("part", TupleGet(function, 1 + next(slots)))
     assert isinstance(type_, TupleType), "represented"
     items = [_unpacked(function, slots, each, lines) for each in type_.items]
     return lines.new("parts", Tuple(tuple(items)))
 
 
-def _empty(type_: TensorType) -> Constant:
-    """A tensor that nothing reads."""
+def _empty(type_: Part, lines: _Lines) -> Atom:
+    """A value that nothing reads."""
+    if isinstance(type_, DataType):
+        assert type_.declared is not None, "of a declared type"
+        alone = next((each for each in constructors_of(type_) if not each.fields), None)
+        if alone is None:
+            raise GraphError(
+                f"one of several functions holds {type_}, and another does not: it has to have a "
+                "constructor without fields"
+            )
+        return lines.new("none", Construct(alone.name, type_.declared, (), type_.arguments))
     shape = tuple(each for each in type_.shape if isinstance(each, int))
     if type_.layout is not None or len(shape) != type_.rank:
         raise GraphError(

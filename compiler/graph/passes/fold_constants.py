@@ -14,11 +14,13 @@ from tandem.compiler.graph.nodes import (
     Atom,
     Body,
     Call,
+    Construct,
     Fun,
     Function,
     Global,
     If,
     Let,
+    Match,
     Partial,
     Tuple,
     TupleGet,
@@ -126,7 +128,7 @@ class FoldConstants:
             case TupleGet(operand=operand, index=index):
                 given = known.get(operand.name)
                 return given[index] if isinstance(given, tuple) else None
-            case If() | Partial() | Fun() | Apply():
+            case If() | Match() | Construct() | Partial() | Fun() | Apply():
                 return None
             case _:
                 assert_never(value)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Final, TypeAlias, assert_never
 
 from tandem.compiler.errors import GraphError
@@ -16,11 +17,13 @@ from tandem.compiler.graph.nodes import (
     Atom,
     Body,
     Call,
+    Construct,
     Fun,
     Function,
     Global,
     If,
     Let,
+    Match,
     Partial,
     Tuple,
     TupleGet,
@@ -199,6 +202,15 @@ class FunctionFlow:
                 return whole[index]
             case If(then=then, otherwise=otherwise):
                 return joined(self._body(call, then, values), self._body(call, otherwise, values))
+            case Construct():
+                return held_by(infer(self.named[call.function])[let.name])
+            case Match(arms=arms):
+                types = infer(self.named[call.function])
+                results = []
+                for arm in arms:
+                    values |= {name: held_by(types[name]) for name in arm.fields}
+                    results.append(self._body(call, arm.body, values))
+                return reduce(joined, results)
             case Fun():
                 raise AssertionError("lifted before")
             case _:

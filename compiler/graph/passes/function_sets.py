@@ -14,14 +14,16 @@ from typing import Final, TypeAlias
 from tandem.compiler.errors import GraphError
 from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.types import (
+    DataType,
     FunctionType,
     GenericType,
     Nested,
+    Part,
     TensorType,
     TupleType,
     Type,
     leaves,
-    tensors_of,
+    parts_of,
 )
 from tandem.compiler.ir.dtypes import INT32
 
@@ -89,17 +91,17 @@ class FunctionSet:
     members: tuple[Member, ...] = ()
 
     @property
-    def slots(self) -> tuple[TensorType, ...]:
-        """The tensors in which a function of a set of several holds its arguments: members share
+    def slots(self) -> tuple[Part, ...]:
+        """The values in which a function of a set of several holds its arguments: members share
         those of equal types."""
-        needed: Counter[TensorType] = Counter()
+        needed: Counter[Part] = Counter()
         for member in self.members:
-            needed |= Counter(tensors_held(member))
+            needed |= Counter(parts_held(member))
         return tuple(needed.elements())
 
 
-Held: TypeAlias = Nested[TensorType | FunctionSet]
-"""What a value may be, nested in tuples as the value is."""
+Held: TypeAlias = Nested[TensorType | DataType | FunctionSet]
+"""What a value may be, nested in tuples as the value is; of a data type nothing is known."""
 
 
 def given_key(held: Held | Constant) -> str:
@@ -107,7 +109,7 @@ def given_key(held: Held | Constant) -> str:
     match held:
         case Constant():
             return f"={held.digest}"
-        case TensorType():
+        case TensorType() | DataType():
             return str(held)
         case FunctionSet(members=members):
             return f"{{{' | '.join(each.key for each in members)}}}"
@@ -118,7 +120,7 @@ def given_key(held: Held | Constant) -> str:
 def held_by(type_: Type) -> Held:
     """What a value of a type may be, if nothing is known: of functions none."""
     match type_:
-        case TensorType():
+        case TensorType() | DataType():
             return type_
         case TupleType(items=items):
             return tuple(map(held_by, items))
@@ -149,7 +151,7 @@ def represented(held: Held) -> Type:
     """The type of the value that stands for what is held: of one function its arguments, of several
     a number and slots for the arguments."""
     match held:
-        case TensorType():
+        case TensorType() | DataType():
             return held
         case tuple():
             return TupleType(tuple(map(represented, held)))
@@ -161,18 +163,18 @@ def represented(held: Held) -> Type:
             return TupleType((TAG, *held.slots))
 
 
-def tensors_held(member: Member) -> tuple[TensorType, ...]:
-    """The tensors that a function holds, in order."""
-    return tuple(it for each in member.captured for it in tensors_of(represented(each)))
+def parts_held(member: Member) -> tuple[Part, ...]:
+    """The tensors and the values of data types that a function holds, in order."""
+    return tuple(it for each in member.captured for it in parts_of(represented(each)))
 
 
 def slots_of(member: Member, whole: FunctionSet) -> tuple[int, ...]:
-    """The slot of each tensor that a member of a set of several holds."""
-    return placed(tensors_held(member), whole.slots)
+    """The slot of each value that a member of a set of several holds."""
+    return placed(parts_held(member), whole.slots)
 
 
-def placed(tensors: Sequence[TensorType], slots: Sequence[TensorType]) -> tuple[int, ...]:
-    """The first free slot of the type of each tensor."""
+def placed(tensors: Sequence[Part], slots: Sequence[Part]) -> tuple[int, ...]:
+    """The first free slot of the type of each value."""
     free = list(enumerate(slots))
     found = []
     for tensor in tensors:

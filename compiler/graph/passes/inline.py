@@ -15,9 +15,11 @@ from tandem.compiler.graph.visit import (
     copied,
     makes_functions,
     map_bodies,
+    names_taken,
     rename,
     renamed,
     taken_as_values,
+    writes_symbols,
 )
 
 
@@ -72,9 +74,8 @@ class _Inliner:
         order = _callees_first(self._program.name, self._named)
         for name in order:
             one = self._named[name]
-            taken = {param.name for param in one.params}
-            taken |= {let.name for let in all_lets(one.body)}
-            self._done[name] = replace(one, body=self._body(one.body, {}, taken), definitions=())
+            body = self._body(one.body, {}, names_taken(one))
+            self._done[name] = replace(one, body=body, definitions=())
         kept = {each.name for each in self._program.definitions if not self._inlined(each.name)}
         definitions = (each for each in self._program.definitions if each.name in kept & {*order})
         return replace(
@@ -85,10 +86,11 @@ class _Inliner:
     def _inlined(self, name: str) -> bool:
         if name in self._recursive | self._values or name not in self._done:
             return False
-        if makes_functions(self._done[name].body):
-            # Declared types of functions have symbols of the function around.
+        body = self._done[name].body
+        if makes_functions(body) or writes_symbols(body):
+            # Types in the text have symbols of the function around.
             return False
-        size = sum(1 for _ in all_lets(self._done[name].body))
+        size = sum(1 for _ in all_lets(body))
         return self._counts[name] == 1 or size <= self._small
 
     def _body(self, body: Body, around: Mapping[str, Atom], taken: set[str]) -> Body:

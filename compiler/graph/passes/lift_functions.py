@@ -14,8 +14,8 @@ from tandem.compiler.graph.verify import verify
 from tandem.compiler.graph.visit import (
     all_lets,
     functions,
-    local_params,
     map_functions,
+    names_defined,
     names_in,
     rewrite_lets,
 )
@@ -84,6 +84,5 @@ class _Lifter:
 def _free_names(value: Fun) -> tuple[str, ...]:
     """The names around a function that it uses, in the order of their first use."""
     body: Body = value.body
-    own = {param.name for param in (*value.params, *local_params(body))}
-    own |= {let.name for let in all_lets(body)}
+    own = {param.name for param in value.params} | {*names_defined(body)}
     return tuple(dict.fromkeys(name for name in names_in(body) if name not in own))

@@ -14,6 +14,7 @@ from tandem.compiler.graph.passes.eliminate_dead import EliminateDead
 from tandem.compiler.graph.passes.fold_constants import FoldConstants
 from tandem.compiler.graph.passes.fold_normalisation import FoldNormalisation
 from tandem.compiler.graph.passes.inline import Inline
+from tandem.compiler.graph.passes.unfold import Unfold
 from tandem.compiler.graph.passes.unroll import Unroll
 from tandem.compiler.graph.verify import verify
 
@@ -32,6 +33,9 @@ class GraphPass(Protocol):
 def simplifying_passes(run: Runner) -> tuple[GraphPass, ...]:
     """The passes that run before target-specific passes; `run` computes constants."""
     return (
+        EliminateDead(),
+        Unfold(Interpreter()),
+        # What held functions that are called directly now.
         EliminateDead(),
         Defunctionalise(),
         Inline(),

@@ -13,15 +13,16 @@ from tandem.compiler.graph.passes.inline import recursive_functions
 from tandem.compiler.graph.types import symbols_of
 from tandem.compiler.graph.verify import verify
 from tandem.compiler.graph.visit import (
-    all_lets,
     calls_by_name,
     copied,
     makes_functions,
     map_bodies,
     map_functions,
+    names_taken,
     rename,
     renamed,
     taken_as_values,
+    writes_symbols,
 )
 
 
@@ -85,8 +86,7 @@ class _Unroller:
         self._recursive = recursive
         self._function = function
         self._fold = FoldConstants(limits.run, limits.known)
-        self._taken = {param.name for param in function.params}
-        self._taken |= {let.name for let in all_lets(function.body)}
+        self._taken = names_taken(function)
 
     def function(self) -> Function:
         """The function with its loops unrolled; a recursive function's own calls stay."""
@@ -121,6 +121,8 @@ class _Unroller:
             called = self._named[callee.name]
             if makes_functions(called.body) and any(symbols_of(it.type) for it in called.params):
                 # Types of functions would have symbols of another function.
+                return None
+            if writes_symbols(called.body):
                 return None
             params = (param.name for param in called.params)
             args = dict(zip(params, call.args, strict=True))

@@ -14,7 +14,12 @@ from tandem.compiler.graph.operators.layouts import Convert, View
 from tandem.compiler.graph.opspec import OpPattern, OpSpec
 from tandem.compiler.graph.syntax import unique_name
 from tandem.compiler.graph.types import TensorType, Type
-from tandem.compiler.graph.visit import all_lets, map_functions, names_of, rewrite_bodies
+from tandem.compiler.graph.visit import (
+    map_functions,
+    names_of,
+    names_taken,
+    rewrite_bodies,
+)
 from tandem.compiler.layouts.layout import Bytes, Layout
 
 
@@ -42,7 +47,7 @@ class ComputeInLayouts:
 
         def changed(one: Function) -> Function:
             types = infer(one)
-            taken = {each.name for each in one.params} | {each.name for each in all_lets(one.body)}
+            taken = names_taken(one)
             return replace(
                 one, body=rewrite_bodies(one.body, lambda body: _in_layouts(body, types, taken))
             )

@@ -19,9 +19,9 @@ from tandem.compiler.graph.types import Type
 from tandem.compiler.graph.verify import verify
 from tandem.compiler.graph.visit import (
     all_bodies,
-    all_lets,
     functions,
     map_functions,
+    names_taken,
     rewrite_bodies,
 )
 from tandem.compiler.plan.offload.cancel_conversions import CancelConversions
@@ -124,8 +124,7 @@ class Offload:
     def _rewritten(
         self, function: Function, types: Mapping[str, Type], chosen: Mapping[str, Candidate]
     ) -> dict[str, Rewrite]:
-        taken = {each.name for each in function.params}
-        taken |= {each.name for each in all_lets(function.body)}
+        taken = names_taken(function)
         return {
             name: rewrite(
                 candidate.template,

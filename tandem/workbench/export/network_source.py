@@ -15,16 +15,19 @@ from tandem.compiler.machines.cpu.network.make import arguments_of
 from tandem.runtime.artifact import (
     Arena,
     Branch,
+    BranchForm,
     CallFunction,
     ConstantPlace,
     FunctionCode,
     Input,
     Instruction,
     Jump,
+    MakeCell,
     Manifest,
     Move,
     MoveRow,
     Output,
+    ReadCell,
     Return,
     RunStep,
     Step,
@@ -100,6 +103,11 @@ class NetworkSource:
         straight = FunctionCode("run", (), (), (), (*steps, Return()), manifest.arena_bytes)
         functions = manifest.functions or (straight,)
         frames = place_frames(functions)
+        if manifest.forms:
+            raise ExportError(
+                f"{manifest.name} has values of data types whose size is known only when it runs "
+                f"({', '.join(each.name for each in manifest.forms)}): C has no memory for them"
+            )
         if frames is None:
             raise ExportError(
                 f"{manifest.name} has calls that wait for calls of the same function: how much "
@@ -268,6 +276,8 @@ class NetworkSource:
                 for position, result in enumerate(function.results):
                     yield f"s->results[{position}] = {self._address(result)};"
                 yield "return -1;"
+            case MakeCell() | BranchForm() | ReadCell():
+                raise AssertionError("refused: networks with a heap")
             case _:
                 assert_never(instruction)
 

@@ -1,4 +1,5 @@
-"""Random programs with functions that are values: written in place, partial, chosen, kept in loops.
+"""Random programs with functions that are values: written in place, partial, chosen, kept in loops;
+and with values of data types: held by functions, built and taken apart in loops.
 
 Every function that may be recursive has a measure `n`, which calls decrease, and whose end is
 tested before any call. What a function that is a value calls has the measure of where it was made.
@@ -18,7 +19,14 @@ BINARY = f"fn({DATA}, {DATA}) -> {DATA}"
 HIGHER = f"fn({UNARY}, {DATA}) -> {DATA}"
 MAKER = f"fn({DATA}) -> {UNARY}"
 PAIR = f"({UNARY}, {DATA})"
-TYPES = (DATA, UNARY, BINARY, HIGHER, MAKER, PAIR)
+LIST = f"List[{DATA}]"
+TREE = "Tree"
+TYPES = (DATA, UNARY, BINARY, HIGHER, MAKER, PAIR, LIST, TREE)
+CONSTRUCTORS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
+    LIST: ((f"Nil[{DATA}]", ()), ("Cons", (DATA, LIST))),
+    TREE: (("Tip", ()), ("Leaf", (DATA,)), ("Node", (TREE, LIST, TREE))),
+}
+"""Constructors and the types of their fields, by data type."""
 FUNCTIONS: dict[str, tuple[tuple[str, ...], str]] = {
     UNARY: ((DATA,), DATA),
     BINARY: ((DATA, DATA), DATA),
@@ -33,8 +41,14 @@ HELPERS: dict[str, Signature] = {
     "twice": ((UNARY, DATA), DATA),
     "compose": ((UNARY, UNARY), UNARY),
     "swap": ((BINARY, DATA, DATA), DATA),
+    "map": ((UNARY, LIST), LIST),
+    "fold": ((BINARY, DATA, LIST), DATA),
+    "leaves": ((TREE, LIST), LIST),
 }
-PRELUDE = """
+PRELUDE = """\
+type List[T] = Nil | Cons(T, List[T])
+type Tree = Tip | Leaf(int32[3]) | Node(Tree, List[int32[3]], Tree)
+
 func @twice(f: fn(int32[N]) -> int32[N], x: int32[N]) -> int32[N]:
   y = call f(x)
   z = call f(y)
@@ -50,6 +64,41 @@ func @compose(f: fn(int32[N]) -> int32[M], g: fn(int32[M]) -> int32[K]) -> fn(in
 func @swap(f: fn(int32[N], int32[M]) -> int32[K], a: int32[M], b: int32[N]) -> int32[K]:
   y = call f(b, a)
   return y
+
+func @map[T](f: fn(T[N]) -> T[N], all: List[T[N]]) -> List[T[N]]:
+  r = match all:
+    Nil:
+      none = Nil[T[N]]()
+      yield none
+    Cons(head, tail):
+      y = call f(head)
+      rest = @map(f, tail)
+      more = Cons(y, rest)
+      yield more
+  return r
+
+func @fold(f: fn(int32[3], int32[3]) -> int32[3], start: int32[3], all: List[int32[3]]) -> int32[3]:
+  r = match all:
+    Cons(head, tail):
+      y = call f(start, head)
+      t = @fold(f, y, tail)
+      yield t
+    else:
+      yield start
+  return r
+
+func @leaves(tree: Tree, all: List[int32[3]]) -> List[int32[3]]:
+  r = match tree:
+    Leaf(value):
+      more = Cons(value, all)
+      yield more
+    Node(left, own, right):
+      after = @leaves(right, all)
+      t = @leaves(left, after)
+      yield t
+    Tip:
+      yield all
+  return r
 """
 _UNARY = ("negative", "absolute", "relu")
 _BINARY = ("add", "subtract", "maximum", "minimum")
@@ -90,7 +139,15 @@ class _Writer:
             args = [*given, *(self.value(depth, scope, each, fuel - 1) for each in params)]
             return self.let(depth, scope, wanted, f"{before}({', '.join(args)})")
         if fuel > 0 and depth < 4 and self.pick(2) == 0:
+            matched = [name for name, type_ in scope if type_ in CONSTRUCTORS]
+            if matched and self.pick(1):
+                return self.match(depth, scope, wanted, fuel, self.draw(st.sampled_from(matched)))
             return self.branch(depth, scope, wanted, fuel)
+        if wanted in CONSTRUCTORS:
+            forms = CONSTRUCTORS[wanted]
+            name, fields = self.draw(st.sampled_from(forms)) if fuel > 0 else forms[0]
+            args = [self.value(depth, scope, each, fuel - 1) for each in fields]
+            return self.let(depth, scope, wanted, f"{name}({', '.join(args)})")
         if wanted == DATA:
             operators = _UNARY if self.pick(2) == 0 else _BINARY
             args = [
@@ -146,6 +203,25 @@ class _Writer:
             self.emit(depth + 1, f"yield {inner}")
             if not last:
                 self.emit(depth, "else:")
+        scope.append((name, wanted))
+        return name
+
+    def match(self, depth: int, scope: Scope, wanted: str, fuel: int, operand: str) -> str:
+        """A match, whose last arm may be for all that is left."""
+        forms = self.draw(st.permutations(CONSTRUCTORS[dict(scope)[operand]]))
+        others = self.pick(2) == 0
+        name = self.new()
+        self.emit(depth, f"{name} = match {operand}:")
+        for at, (constructor, types) in enumerate(forms):
+            fields = [(self.new("x"), each) for each in types]
+            arm = constructor.partition("[")[0]
+            if fields:
+                arm += f"({', '.join(field for field, _ in fields)})"
+            if others and at == len(forms) - 1:
+                arm, fields = "else", []
+            self.emit(depth + 1, f"{arm}:")
+            inner = self.value(depth + 2, [*scope, *fields], wanted, fuel - 1)
+            self.emit(depth + 2, f"yield {inner}")
         scope.append((name, wanted))
         return name
 

@@ -34,7 +34,8 @@ _SYSTEMS: Final = ("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu")
 
 def make_network(manifest: Manifest, code: Mapping[str, Code]) -> NetworkObject | None:
     """The code of a network that the host runs alone; None if another device has a part of it, if
-    its calls nest without a known bound, or if it is for a system without such code."""
+    its calls nest without a known bound, if it has a heap, or if it is for a system without such
+    code."""
     kernels = {name: each for name, each in code.items() if isinstance(each, ObjectCode)}
     triples = {each.triple for each in kernels.values()}
     tensors = {each.name: each for each in manifest.tensors}
@@ -43,6 +44,7 @@ def make_network(manifest: Manifest, code: Mapping[str, Code]) -> NetworkObject 
         or any(isinstance(each.place, Kept) for each in manifest.tensors)
         or not 0 < len(manifest.steps) <= _MOST_STEPS
         or len(triples) != 1
+        or manifest.forms
         or not triples <= set(_SYSTEMS)
     ):
         return None

@@ -16,12 +16,15 @@ from tandem.compiler.machines.cpu.network.frames import Frames
 from tandem.runtime.artifact import (
     Arena,
     Branch,
+    BranchForm,
     CallFunction,
     FunctionCode,
     Instruction,
     Jump,
+    MakeCell,
     Move,
     MoveRow,
+    ReadCell,
     Return,
     RunStep,
     Step,
@@ -235,6 +238,8 @@ class _Function:
                     place = self._new("getelementptr ptr, ptr %results, i64 " + str(number))
                     self._put(f"store ptr {where}, ptr {place}")
                 self._put(f"ret i64 {DONE}")
+            case MakeCell() | BranchForm() | ReadCell():
+                raise AssertionError("no code is made of networks with a heap")
             case _:
                 assert_never(instruction)
 

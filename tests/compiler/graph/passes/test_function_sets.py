@@ -20,9 +20,9 @@ from tandem.compiler.graph.passes.function_sets import (
     given_key,
     held_by,
     joined,
+    parts_held,
     represented,
     slots_of,
-    tensors_held,
 )
 from tandem.compiler.graph.types import tensors_of
 from tandem.compiler.ir.dtypes import FLOAT32, INT8
@@ -58,9 +58,9 @@ def test_members_of_a_set_have_slots_of_their_own(one: FunctionSet, other: Funct
     for member in whole.members:
         slots = slots_of(member, whole)
         assert len({*slots}) == len(slots)
-        assert tuple(whole.slots[at] for at in slots) == tensors_held(member)
+        assert tuple(whole.slots[at] for at in slots) == parts_held(member)
     # None is more than a member needs.
-    needed = [[*tensors_held(each)] for each in whole.members]
+    needed = [[*parts_held(each)] for each in whole.members]
     for type_ in (A, B, TAG):
         most = max((each.count(type_) for each in needed), default=0)
         assert whole.slots.count(type_) == most
@@ -73,7 +73,7 @@ def test_representation(whole: FunctionSet) -> None:
         case ():
             assert tensors == ()
         case (member,):
-            assert tensors == tensors_held(member)
+            assert tensors == parts_held(member)
         case _:
             assert tensors == (TAG, *whole.slots)
 

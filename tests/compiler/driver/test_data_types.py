@@ -1,0 +1,196 @@
+"""Programs with data types: evaluator and artifact agree, and the heap is empty at the end."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tandem.compiler.driver.build import build
+from tandem.compiler.errors import BuildError, GraphError
+from tandem.compiler.graph.evaluate import evaluate
+from tandem.compiler.graph.live_ranges import live_ranges
+from tandem.compiler.graph.passes import Defunctionalise
+from tandem.compiler.graph.types import leaves
+from tandem.runtime.artifact import (
+    Artifact,
+    BranchForm,
+    MakeCell,
+    Provenance,
+    ReadCell,
+    Reference,
+    from_bytes,
+    to_bytes,
+)
+from tandem.runtime.devices.cpu import CpuDevice
+from tandem.runtime.executor import Executor
+from tandem.runtime.register_machine import Cell
+from tests.compiler.driver.test_control_flow import kept
+from tests.support.compiler.graph.data_types import LAYERS, MAPPED, OPTION, ROSE, SUM, TREE
+from tests.support.compiler.graph.graphs import graph
+
+
+@cache
+def compiled(program: str) -> Artifact:
+    target, backends, _ = kept()
+    made = build(graph(program), [target], Provenance("net"), backends=backends)
+    return from_bytes(to_bytes(made))
+
+
+def run(program: str, inputs: Mapping[str, Any]) -> list[Any]:
+    arrays = {name: np.asarray(value) for name, value in inputs.items()}
+    return [*Executor(compiled(program), [CpuDevice(1)]).run(arrays).outputs.values()]
+
+
+X = np.array([1, -3], np.float32)
+
+
+@pytest.mark.parametrize(
+    ("program", "inputs"),
+    [
+        *((SUM, {"n": n, "x": 5}) for n in (0, 1, 30)),
+        *((TREE, {"n": n, "x": X}) for n in (0, 1, 5)),
+        *((ROSE, {"n": n}) for n in (0, 1, 4)),
+        *((MAPPED, {"n": n, "c": np.float32(2), "x": X}) for n in (0, 1, 4)),
+        *(
+            (OPTION, {"x": np.float32(x), "y": np.float32(y)})
+            for x, y in ((4, 3), (-4, 3), (-4, -3))
+        ),
+    ],
+)
+def test_artifacts(program: str, inputs: Mapping[str, Any]) -> None:
+    _, _, runner = kept()
+    wanted = evaluate(graph(program), [np.asarray(each) for each in inputs.values()], runner)
+    for found, each in zip(run(program, inputs), leaves(wanted), strict=True):
+        np.testing.assert_array_equal(found, each)
+
+
+def test_what_an_artifact_has() -> None:
+    manifest = compiled(SUM).manifest
+    assert [(each.name, each.fields) for each in manifest.forms] == [
+        ("Nil of List[int64[]]", ()),
+        ("Cons of List[int64[]]", (((), "int64"), None)),
+    ]
+    count, sum_ = manifest.functions[1:]
+    kinds = [type(each) for each in (*count.instructions, *sum_.instructions)]
+    assert (kinds.count(MakeCell), kinds.count(BranchForm), kinds.count(ReadCell)) == (1, 1, 1)
+    references = {each.name for each in manifest.tensors if isinstance(each.place, Reference)}
+    assert {"none", "count.all", "sum.all", "sum.tail"} <= references
+    assert "sum.head" not in references
+
+
+ALLOCATES = """type List[T] = Nil | Cons(T, List[T])
+
+func @last(all: List[float32[4]], start: float32[4]) -> float32[4]:
+  r = match all:
+    Nil:
+      yield start
+    Cons(head, tail):
+      t = @last(tail, head)
+      yield t
+  return r
+
+func @loop(n: int64[], kept: List[float32[4]], x: float32[4]) -> float32[4]:
+  more = greater(n, int64[](0))
+  r = if more:
+    m = subtract(n, int64[](1))
+    none = Nil[float32[4]]()
+    one = Cons(x, none)
+    two = Cons(x, one)
+    y = @last(two, x)
+    t = @loop(m, two, y)
+    yield t
+  else:
+    z = @last(kept, x)
+    yield z
+  return r
+
+func @long(n: int64[], all: List[float32[4]], x: float32[4]) -> List[float32[4]]:
+  more = greater(n, int64[](0))
+  r = if more:
+    m = subtract(n, int64[](1))
+    longer = Cons(x, all)
+    t = @long(m, longer, x)
+    yield t
+  else:
+    yield all
+  return r
+
+func @main(n: int64[], length: int64[], x: float32[4]) -> float32[4]:
+  none = Nil[float32[4]]()
+  y = @loop(n, none, x)
+  all = @long(length, none, y)
+  z = @last(all, x)
+  return z
+"""
+"""A loop that makes values and keeps the last of them, and one that makes a long one."""
+
+
+def cells() -> int:
+    """The cells of all heaps of register machines."""
+    return sum(isinstance(each, Cell) for each in gc.get_objects())
+
+
+def test_the_heap_is_flat_in_a_loop_and_empty_at_the_end() -> None:
+    executor = Executor(compiled(ALLOCATES), [CpuDevice(1)])
+    x = np.arange(4, dtype=np.float32)
+    seen: list[int] = []
+
+    def progress(number: int, *_: object) -> None:
+        if len(seen) % 10 == 0:
+            seen.append(cells())
+        else:
+            seen.append(0)
+
+    inputs = {"n": np.array(200), "length": np.array(0), "x": x}
+    gc.collect()
+    before = cells()
+    found = executor.run(inputs, progress=progress).outputs["z"]
+    np.testing.assert_array_equal(found, x)
+    assert 0 < max(seen) - before <= 12
+    assert cells() == before
+    executor.run({**inputs, "n": np.array(0), "length": np.array(20_000)})
+    assert cells() == before
+
+
+def test_a_run_that_is_stopped_leaves_no_cells() -> None:
+    executor = Executor(compiled(TREE), [CpuDevice(1)])
+    gc.collect()
+    before = cells()
+
+    def progress(number: int, *_: object) -> None:
+        if cells() > before + 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        executor.run({"n": np.array(6), "x": X}, progress=progress)
+    gc.collect()
+    assert cells() == before
+    np.testing.assert_array_equal(executor.run({"n": np.array(1), "x": X}).outputs["r"], -X)
+
+
+def test_what_is_not_compiled() -> None:
+    with pytest.raises(
+        GraphError, match=r"function run: layers is List\[fn.*, whose values may ho"
+    ):
+        Defunctionalise().apply(graph(LAYERS))
+    head = "type A = B(int8[]) | C\n"
+    takes = head + "func @f(a: A):\n  b = match a:\n    else:\n      yield int8[](1)\n  return b"
+    for program, message in (
+        (takes, "function f: parameter a is A: tensors only"),
+        (
+            head + "func @f():\n  a = C()\n  return a",
+            "function f: the result is A: tensors only, and tuples",
+        ),
+    ):
+        target, backends, _ = kept()
+        with pytest.raises(BuildError, match=message):
+            build(graph(program), [target], Provenance("net"), backends=backends)
+    (total,) = (each for each in graph(TREE).definitions if each.name == "total")
+    with pytest.raises(GraphError, match="r is of a data type, or matches one: it has no memory"):
+        live_ranges(replace(graph(TREE), body=total.body, params=total.params))
