@@ -299,7 +299,7 @@ def test_programs_that_are_refused(line: str, message: str) -> None:
         ("type A = else", "line 1, column 10: found 'else', expected a constructor's name"),
         (
             "type A = B\nfunc @f[A](x: A[2]):\n  return x",
-            "line 2, column 8: found no name or one twice, or that of a data, expected names of",
+            "line 2, column 8: found no name or one twice, or that of a data type, expected na",
         ),
         ("func @f(x: A):\n  return x", "line 1, column 12: found 'A', expected a type"),
         (
