@@ -32,6 +32,10 @@ class GraphError(CompilerError):
     """A graph that means nothing, or that what is asked of it does not fit."""
 
 
+class GradientError(GraphError):
+    """A function or an operator of a graph has no gradient."""
+
+
 class EvaluationError(CompilerError):
     """A graph whose evaluation does not end within the limits."""
 

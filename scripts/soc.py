@@ -95,9 +95,9 @@ def command(
         typer.Option(
             "--memory",
             metavar="MODEL",
-            help="Timing of the memory that both share: latency=N (3 or more), in_flight=N.",
+            help="Timing of the memory that both share: latency=N (5 or more), in_flight=N.",
         ),
-    ] = "latency=3",
+    ] = "latency=5",
     inputs: Annotated[
         list[Path] | None,
         typer.Option(

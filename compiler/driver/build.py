@@ -216,7 +216,9 @@ def offloading_passes(
     *others, host = targets
     yield from simplifying_passes(host.make_runner())
     # Which of them computes an operator is not known yet.
-    yield WidenWeights(lambda call: any(target.takes_compressed(call) for target in targets))
+    yield WidenWeights(
+        lambda call, result: any(target.takes_compressed(call, result) for target in targets)
+    )
     for target in others:
         yield from backends.of(target).passes()
     if others:
@@ -224,7 +226,9 @@ def offloading_passes(
         yield EliminateDead()
         # What no other target has taken.
         yield WidenWeights(
-            lambda call: isinstance(call.callee, Function) or host.takes_compressed(call)
+            lambda call, result: (
+                isinstance(call.callee, Function) or host.takes_compressed(call, result)
+            )
         )
 
 

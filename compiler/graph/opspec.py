@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tandem.compiler.errors import GraphError, IRError, TensorError
 from tandem.compiler.graph.attributes import Attributes, declared, refusal
 from tandem.compiler.graph.extents import Dim
+from tandem.compiler.graph.gradient_query import GradientRule
 from tandem.compiler.graph.types import TensorType, TupleType, Type
 from tandem.compiler.operators.checks import show
 from tandem.compiler.te import Tensor, placeholder
@@ -199,6 +200,10 @@ class OpSpec(Generic[A]):
     stored
         The result types of operators whose operands or results are not all row-major, instead of
         inference: no other operator takes tensors in other layouts.
+    gradient
+        Writes the operands' gradients from operands, results and the results' gradients, as terms.
+        Without it the operator is refused where a gradient of it is needed: none is needed where
+        its result is of integers or bools.
     takes_borders
         Whether implementations bring the first operand into another layout, so that a border around
         it is made in passing.
@@ -216,6 +221,7 @@ class OpSpec(Generic[A]):
     channel_affine: Callable[[Sequence[NDArray[Any]], A], ChannelAffine] | None = None
     linear: Callable[[Sequence[NDArray[Any]], A], Linear | None] | None = None
     stored: Callable[[TypeQuery, A], tuple[TensorType, ...]] | None = None
+    gradient: GradientRule | None = None
     takes_borders: bool = False
     hints: Mapping[str, Any] = field(init=False, repr=False, compare=False)
 
@@ -299,7 +305,7 @@ def define_operator(
     name: str = "",
     several: bool = False,
     takes_borders: bool = False,
-    **traits: Callable[..., Any],
+    **traits: Callable[..., Any] | None,
 ) -> AnyOp:
     """An operator defined by a function; its name is `name`, or else the function's name.
 

@@ -160,6 +160,12 @@ def identity(x: Expr) -> Expr:
 
 
 @elementwise(*ANY)
+def stop_gradient(x: Expr) -> Expr:
+    """x unchanged, which counts as a constant in gradients."""
+    return x
+
+
+@elementwise(*ANY)
 def cast(x: Expr, *, to: DType) -> Expr:
     """x converted to type `to`: see `stored_floats.cast` and `compiler.ir.expr.Cast`."""
     return stored_floats.cast(x, to)

@@ -84,6 +84,7 @@ ELEMENTWISE = MappingProxyType(
             activations.softplus,
             activations.softsign,
             Elementwise("sqrt", te.sqrt, FLOATS),
+            arithmetic.stop_gradient,
             Elementwise("subtract", operator.sub, NUMBERS),
             activations.swish,
             Elementwise("tan", te.tan, FLOATS),

@@ -12,6 +12,7 @@ import numpy as np
 from tandem.compiler.graph.evaluate import Interpreter, Runner
 from tandem.compiler.graph.nodes import Call
 from tandem.compiler.graph.passes.pipeline import GraphPass
+from tandem.compiler.graph.types import Type
 from tandem.compiler.lower.lowering import LoopPass
 from tandem.compiler.plan.parts import ArtifactParts, Invocation, Progress
 from tandem.compiler.plan.pattern import Apply
@@ -97,7 +98,7 @@ def _every_requantisation(_: RequantSpec) -> bool:
     return True
 
 
-def _no_compressed(_: Call) -> bool:
+def _no_compressed(_: Call, _result: Type) -> bool:
     """False: the default `Target.takes_compressed`."""
     return False
 
@@ -138,8 +139,9 @@ class Target(Generic[M]):
         Whether the device has memory of its own, in which values stay from one of its steps to the
         next; by default steps find them in the host's memory.
     takes_compressed
-        Whether the machine computes an operator from compressed weights as they are stored; by
-        default none, so that their int8 values are made when the network is compiled.
+        Whether the machine computes an operator, with a result of a type, from compressed weights
+        as they are stored; by default none, so that their int8 values are made when the network is
+        compiled.
     """
 
     name: str
@@ -154,7 +156,7 @@ class Target(Generic[M]):
     make_runner: Callable[[], Runner] = Interpreter
     limit_of: Callable[[Call], str | None] = _no_limit
     keeps: bool = False
-    takes_compressed: Callable[[Call], bool] = _no_compressed
+    takes_compressed: Callable[[Call, Type], bool] = _no_compressed
 
     def patterns(self) -> Iterator[tuple[ScheduleTemplate[Any, M], Apply]]:
         """Pairs of a template and one of its patterns, in matching order."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from tandem.compiler.errors import QuantisationError
@@ -21,6 +22,7 @@ def calibrate(
     samples: Iterable[Sequence[NestedArray]],
     run: Runner,
     also: Callable[[str, NDArray[Any]], None] | None = None,
+    costs: Mapping[str, NDArray[np.float64]] | None = None,
 ) -> dict[str, Histogram]:
     """The histograms of the tensors that become int8 (`points`), by name.
 
@@ -35,9 +37,10 @@ def calibrate(
         Lists of values for the parameters, at least one list; fastest if shapes are all the same.
     run
         The runner of kernels: `native.NativeRunner` compiles every kernel once.
-
     also
         Gets the name and each value of the tensors, too.
+    costs
+        What errors of some tensors cost (`error_costs`), by name; in others all cost the same.
 
     Raises
     ------
@@ -49,11 +52,12 @@ def calibrate(
     verify(function)
     wanted = points(function)
     histograms = {name: Histogram() for name in wanted}
+    own_costs = costs or {}
 
     def add(name: str, value: NestedArray) -> None:
         assert not isinstance(value, tuple), "points are tensors"
         try:
-            histograms[name].add(value)
+            histograms[name].add(value, own_costs.get(name))
         except QuantisationError as error:
             raise QuantisationError(f"calibrating {name}: {error}") from None
         if also is not None:

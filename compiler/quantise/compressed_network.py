@@ -19,7 +19,7 @@ from tandem.compiler.quantise.layer_names import layer_names
 from tandem.compiler.quantise.options import QuantiseOptions
 from tandem.compiler.quantise.points import tensor_name
 from tandem.compiler.quantise.quantised import Quantised
-from tandem.compiler.quantise.weight_rules import rules_by_layer
+from tandem.compiler.quantise.weight_rules import WeightRule, rules_by_layer
 
 Products = Mapping[str, WeightedProduct]
 LayerCosts = Callable[[Function], Mapping[str, LayerCost]]
@@ -52,6 +52,17 @@ def tensors_of_products(real: Function) -> set[str]:
     return {*found, *found.values()}
 
 
+def rules_of(real: Function, rules: Sequence[WeightRule]) -> dict[str, WeightRule]:
+    """The rule of each product that one names, by the product's tensor.
+
+    Raises
+    ------
+    QuantisationError
+        A pattern of names matches no layer.
+    """
+    return rules_by_layer(rules, layer_names(real, products_of(real)))
+
+
 def compressed_network(
     real: Function,
     samples: Sequence[Sequence[NestedArray]],
@@ -81,7 +92,7 @@ def compressed_network(
         raise QuantisationError(
             f"--weights {options.weights}: the network has no product with constant weights"
         )
-    rules = rules_by_layer(options.weights.rules, layer_names(real, products))
+    rules = rules_of(real, options.weights.rules)
     grams: dict[str, Gram | None] = {}
 
     def gram(name: str) -> Gram | None:

@@ -19,11 +19,11 @@ from tandem.compiler.graph.types import TensorType, Type
 from tandem.compiler.graph.verify import verify
 from tandem.compiler.quantise.compressed.products import product_of
 from tandem.compiler.quantise.compressed.samples import DataSamples
+from tandem.compiler.quantise.features import by_feature, feature_shape
 from tandem.compiler.quantise.histogram import Histogram, scale_of
 from tandem.compiler.quantise.options import QuantiseOptions
 from tandem.compiler.quantise.points import int8_values
 from tandem.compiler.quantise.real_readers import Readers
-from tandem.compiler.quantise.smooth_activations import by_feature
 
 _WORTH: Final = 0.8
 """The noise that is left where a change is worth it, relative to that without."""
@@ -82,10 +82,10 @@ class EqualiseResults:
                 lets.append(replace(let, value=value))
                 continue
             even = unique_name(f"{let.name}_even", taken)
-            lets.append(replace(let, name=even, value=value))
+            lets.append(replace(let, name=even, value=value, origin=let.source))
             type_ = types[let.name]
             assert isinstance(type_, TensorType), "the result of a product"
-            numbers = Constant((1 / factors).astype(np.float32).reshape(_axis(type_)))
+            numbers = Constant((1 / factors).astype(np.float32).reshape(feature_shape(type_)))
             back = Call(OPERATORS["multiply"], (Var(even), numbers), NO_ATTRIBUTES)
             lets.append(replace(let, value=back))
         return replace(function, body=Body(tuple(lets), function.body.result))
@@ -113,7 +113,7 @@ class EqualiseResults:
     def _noise(self, rows: NDArray[np.float64], factors: NDArray[np.float64]) -> float:
         """The mean square error of results that are rounded times factors."""
         histogram = Histogram()
-        histogram.add(rows * factors)
+        histogram.add(rows * factors, 1 / factors**2)
         step = scale_of(histogram, self.options)
         near = np.clip(np.rint(rows * factors / step), -127, 127) * step / factors
         return float(((near - rows) ** 2).mean())
@@ -131,11 +131,6 @@ def _is_bias(atom: Atom, channels: int) -> bool:
     return isinstance(atom, Constant) and atom.array.shape == (channels,)
 
 
-def _axis(type_: TensorType) -> tuple[int, ...]:
-    """The shape of numbers for each channel, which broadcasts to a tensor."""
-    return (-1,) if type_.rank <= 2 else (-1, *(1,) * (type_.rank - 2))
-
-
 def _times(let: Let, factors: NDArray[np.float64], types: Mapping[str, Type]) -> Call:
     """A product, or the sum with its bias, times the factors of output channels."""
     assert isinstance(let.value, Call), "it is computed"
@@ -143,7 +138,7 @@ def _times(let: Let, factors: NDArray[np.float64], types: Mapping[str, Type]) ->
     if product is None:
         type_ = types[let.name]
         assert isinstance(type_, TensorType), "the result of a product"
-        numbers = factors.reshape(_axis(type_))
+        numbers = factors.reshape(feature_shape(type_))
         args = (
             Constant((arg.array * numbers).astype(arg.array.dtype))
             if isinstance(arg, Constant)

@@ -22,15 +22,30 @@ class Histogram:
 
     A value from `end` up doubles `end` and merges neighbouring bins, so that one pass over any
     number of samples is enough.
+
+    Attributes
+    ----------
+    counts
+        The number of values in each bin.
+    costs
+        The sum of what a squared error of 1 costs, of the values in each bin.
+    largest
+        The largest absolute value.
     """
 
     def __init__(self) -> None:
         self.counts = np.zeros(BINS, np.int64)
+        self.costs = np.zeros(BINS)
         self.end = 0.0
         self.largest = 0.0
 
-    def add(self, values: NDArray[Any]) -> None:
+    def add(self, values: NDArray[Any], costs: NDArray[np.float64] | None = None) -> None:
         """Counts the values.
+
+        Parameters
+        ----------
+        costs
+            What a squared error of 1 costs, broadcast to the values; 1 of all values if None.
 
         Raises
         ------
@@ -41,18 +56,23 @@ class Histogram:
         largest = float(sizes.max(initial=0.0))
         if not math.isfinite(largest):
             raise QuantisationError("a value is infinite or NaN: no range holds it")
+        own = None if costs is None else np.broadcast_to(costs, values.shape).reshape(-1)
         if largest == 0:
             self.counts[0] += sizes.size
+            self.costs[0] += sizes.size if own is None else own.sum()
             return
         self.largest = max(self.largest, largest)
         if self.end == 0:
             self.end = math.ldexp(1.0, math.frexp(largest)[1])
         while self.end <= largest:
-            self.counts[: BINS // 2] = self.counts.reshape(-1, 2).sum(1)
-            self.counts[BINS // 2 :] = 0
+            for sums in (self.counts, self.costs):
+                sums[: BINS // 2] = sums.reshape(-1, 2).sum(1)
+                sums[BINS // 2 :] = 0
             self.end *= 2
         bins = (sizes.astype(np.float64) * (BINS / self.end)).astype(np.int64)
-        self.counts += np.bincount(bins, minlength=BINS)
+        counts = np.bincount(bins, minlength=BINS)
+        self.counts += counts
+        self.costs += counts if own is None else np.bincount(bins, own, BINS)
 
 
 def power_of_two(value: float) -> float:
@@ -79,17 +99,17 @@ def scale_of(histogram: Histogram, options: QuantiseOptions) -> float:
 
 
 def _least_error(histogram: Histogram, mode: Mode) -> float:
-    """The scale with the least mean square error, among candidates from the full range down."""
+    """The scale with the least sum of square errors times costs, among candidates from the full
+    range down."""
     full = histogram.largest / LEVELS
     if mode is Mode.POW2:
         candidates = [power_of_two(full) / (1 << down) for down in range(8)]
     else:
         candidates = list(full * np.geomspace(1, 1 / 16, _CANDIDATES))
-    counts = histogram.counts.astype(np.float64)
-    inside = counts > 0
+    inside = histogram.counts > 0
     width = histogram.end / BINS
     # The middle of each bin.
-    values, weights = (np.flatnonzero(inside) + 0.5) * width, counts[inside]
+    values, costs = (np.flatnonzero(inside) + 0.5) * width, histogram.costs[inside]
 
     def error(scale: float) -> float:
         inner = int(np.searchsorted(values, scale * LEVELS, "right"))
@@ -100,6 +120,6 @@ def _least_error(histogram: Histogram, mode: Mode) -> float:
             off[:inner] = scale**2 / 12
         else:
             off[:inner] = (values[:inner] - np.rint(values[:inner] / scale) * scale) ** 2
-        return float((off * weights).sum())
+        return float((off * costs).sum())
 
     return float(min(candidates, key=error))

@@ -36,9 +36,11 @@ from tandem.compiler.quantise.compressed_network import (
     LayerCosts,
     compressed_network,
     data_of,
+    rules_of,
     tensors_of_products,
 )
 from tandem.compiler.quantise.equalise_results import EqualiseResults, results_of
+from tandem.compiler.quantise.error_costs import error_costs
 from tandem.compiler.quantise.fold_affine import FoldAffine
 from tandem.compiler.quantise.forms import Scale, ValueForms
 from tandem.compiler.quantise.histogram import Histogram, scale_of
@@ -133,12 +135,13 @@ def quantise_network(
         seen = DataSamples(tensors_of_products(real) | results_of(real))
         calibrate(real, kept, run, seen.add)
         smoothing = (
-            *(SmoothActivations(seen, chosen_options), EqualiseResults(seen, chosen_options)),
-            EliminateDead(),
+            SmoothActivations(seen, chosen_options, rules_of(real, weights.rules)),
+            *(EqualiseResults(seen, chosen_options), EliminateDead()),
         )
         real = transform(real, smoothing)
     data = DataSamples(set(data_of(real).values()))
-    chosen = scales_from(calibrate(real, kept, run, data.add), chosen_options)
+    errors = error_costs(real) if weights.smooth else None
+    chosen = scales_from(calibrate(real, kept, run, data.add, errors), chosen_options)
 
     def apply(compression: Compression) -> Quantised:
         return apply_scales(real, chosen, chosen_options, targets, compression)

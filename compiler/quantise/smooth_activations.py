@@ -8,7 +8,7 @@ number, and its weights multiplied by it, give the same product.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -28,9 +28,11 @@ from tandem.compiler.quantise.compressed.products import (
     weighted_products,
 )
 from tandem.compiler.quantise.compressed.samples import DataSamples
+from tandem.compiler.quantise.features import by_feature, feature_shape
 from tandem.compiler.quantise.options import QuantiseOptions
 from tandem.compiler.quantise.real_readers import is_computed_in_real
 from tandem.compiler.quantise.smooth_factors import SmoothFactors
+from tandem.compiler.quantise.weight_rules import WeightRule
 
 _MOST_ROWS: Final = 1024
 """Rows of data on which noise is measured."""
@@ -56,10 +58,13 @@ class SmoothActivations:
     ----------
     samples
         Samples of the data of products.
+    rules
+        The formats of products that have others than the rest, by the product's name.
     """
 
     samples: DataSamples
     options: QuantiseOptions
+    rules: Mapping[str, WeightRule] = field(default_factory=dict)
     name: str = "smooth-activations"
 
     def apply(self, function: Function) -> Function:
@@ -91,7 +96,7 @@ class SmoothActivations:
         whole = np.concatenate(parts)
         rows = some_rows(whole, _MOST_ROWS).astype(np.float64)
         ranges = np.abs(whole).max(0).astype(np.float64)
-        return SmoothFactors(rows, ranges, products, self.options).best()
+        return SmoothFactors(rows, ranges, products, self.options, self.rules).best()
 
 
 def some_rows(rows: NDArray[Any], most: int) -> NDArray[Any]:
@@ -101,12 +106,6 @@ def some_rows(rows: NDArray[Any], most: int) -> NDArray[Any]:
         return rows
     chosen = np.random.default_rng(0).choice(len(rows), most, replace=False)
     return rows[np.sort(chosen)]
-
-
-def by_feature(value: NDArray[Any], features: int) -> NDArray[Any]:
-    """Data as [rows, features]: features are axis 1 of images and the last of matrices."""
-    moved = np.moveaxis(value, 1, -1) if value.ndim > 2 else value
-    return moved.reshape(-1, features)
 
 
 def _divided(product: WeightedProduct, factors: NDArray[np.float64]) -> Constant:
@@ -135,9 +134,8 @@ def _smoothed(
         if let.name in factors:
             type_ = types[let.name]
             assert isinstance(type_, TensorType), "data of a product"
-            shape = (-1,) if type_.rank <= 2 else (-1, *(1,) * (type_.rank - 2))
-            numbers = Constant(factors[let.name].astype(np.float32).reshape(shape))
+            numbers = factors[let.name].astype(np.float32).reshape(feature_shape(type_))
             name = smooth[let.name] = unique_name(f"{let.name}_smooth", taken)
-            times = Call(OPERATORS["multiply"], (Var(let.name), numbers), NO_ATTRIBUTES)
+            times = Call(OPERATORS["multiply"], (Var(let.name), Constant(numbers)), NO_ATTRIBUTES)
             lets.append(Let(name, times, origin=let.source))
     return Body(tuple(lets), body.result)

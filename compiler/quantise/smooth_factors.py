@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
@@ -16,6 +16,7 @@ from tandem.compiler.quantise.compressed.nearest import NearestEntries
 from tandem.compiler.quantise.compressed.products import WeightedProduct
 from tandem.compiler.quantise.histogram import Histogram, scale_of
 from tandem.compiler.quantise.options import QuantiseOptions
+from tandem.compiler.quantise.weight_rules import WeightRule
 from tandem.compiler.quantise.weights import quantised_weights
 from tandem.hw.weight_formats import WeightFormat
 
@@ -43,12 +44,15 @@ class SmoothFactors:
         The largest absolute value of each feature in all samples.
     products
         The products that read the data, of ungrouped weights.
+    rules
+        The formats of products that have others than the rest, by the product's name.
     """
 
     rows: NDArray[np.float64]
     ranges: NDArray[np.float64]
     products: Sequence[WeightedProduct]
     options: QuantiseOptions
+    rules: Mapping[str, WeightRule] = field(default_factory=dict)
 
     def best(self) -> NDArray[np.float64] | None:
         """What each feature is multiplied with for the least noise; None where it gains little."""
@@ -68,22 +72,21 @@ class SmoothFactors:
         """The mean square error of the products' results, of data and of weights, as if the errors
         of features were independent."""
         data = self.rows * factors
-        histogram = Histogram()
-        histogram.add(data)
-        step = scale_of(histogram, self.options)
-        off = np.clip(np.rint(data / step), -127, 127) * step - data
-        of_data, energies = (off**2).mean(0), (data**2).mean(0)
-        total = 0.0
+        # What errors of data cost, and errors of weights by feature.
+        costs, errors = np.zeros(len(factors)), np.zeros(len(factors))
         for product in self.products:
             shape = (1, -1, *(1,) * (product.weights.ndim - 2))
             # Channels are rounded one by one, so that some of them tell of all.
             some = product.weights[:: -(-len(product.weights) // _MOST_OUTPUTS)]
             weights = some / factors.reshape(shape)
-            error = self._rounded(product, weights) - weights
-            axes = (0, *range(2, weights.ndim))
-            own = (weights**2).sum(axes) @ of_data + (error**2).sum(axes) @ energies
-            total += float(own) * len(product.weights) / len(some)
-        return total
+            axes, share = (0, *range(2, weights.ndim)), len(product.weights) / len(some)
+            costs += (weights**2).sum(axes) * share
+            errors += ((self._rounded(product, weights) - weights) ** 2).sum(axes) * share
+        histogram = Histogram()
+        histogram.add(data, costs)
+        step = scale_of(histogram, self.options)
+        off = np.clip(np.rint(data / step), -127, 127) * step - data
+        return float(costs @ (off**2).mean(0) + errors @ (data**2).mean(0))
 
     @cached_property
     def _largest(self) -> NDArray[np.float64]:
@@ -115,10 +118,11 @@ class SmoothFactors:
 
     def _rounded(self, product: WeightedProduct, weights: NDArray[Any]) -> NDArray[Any]:
         """The product's weights after a change, as they will be rounded, about."""
-        form = self.options.weights.kind.form
+        kind, group = self.options.weights.of_layer(self.rules.get(product.name))
+        form = kind.form
         if form is None or not form.scaled or refusal(product, form):
             return quantised_weights(weights, np.zeros(len(weights)), 1.0, self.options).real
-        return _nearest(weights, form, self.options.weights.group)
+        return _nearest(weights, form, group)
 
 
 def _nearest(weights: NDArray[Any], form: WeightFormat, group: int) -> NDArray[np.float32]:

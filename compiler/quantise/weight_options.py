@@ -59,6 +59,12 @@ class WeightOptions:
         """Whether layers choose their formats."""
         return WeightKind.AUTO in (self.kind, *(rule.kind for rule in self.rules))
 
+    def of_layer(self, rule: WeightRule | None) -> tuple[WeightKind, int]:
+        """The kind and the group of a layer that a rule names, or none."""
+        if rule is None:
+            return self.kind, self.group
+        return rule.kind, self.group if rule.group is None else rule.group
+
     def __str__(self) -> str:
         return ", ".join((self.kind.value, *map(str, self.rules)))
 

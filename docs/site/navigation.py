@@ -72,6 +72,7 @@ PARTS = {
         "docs/simulators",
         "docs/compiler",
         "docs/graphs",
+        "docs/gradients",
         "docs/quantisation",
         "docs/schedule-templates",
         "docs/artifacts",

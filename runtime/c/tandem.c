@@ -56,7 +56,7 @@ static void write_long(const struct tandem *machine, uint32_t offset, uint64_t v
     write_register(machine, offset + 4, (uint32_t)(value >> 32));
 }
 
-#if TANDEM_CHECKSUM
+#if TANDEM_CHECKSUM && !TANDEM_PLACED
 /* CRC-32 as of Ethernet and zlib, four bits at a time. */
 static uint32_t checksum(const unsigned char *bytes, size_t count)
 {
@@ -107,7 +107,7 @@ static enum tandem_result check_file(const unsigned char *file, size_t bytes)
         return TANDEM_RESULT_WRONG_FILE;
     if (word(file + 4 * HEAD_BYTES) != bytes)
         return TANDEM_RESULT_DAMAGED_FILE;
-#if TANDEM_CHECKSUM
+#if TANDEM_CHECKSUM && !TANDEM_PLACED
     if (checksum(file + 4 * HEAD_MEMORY, bytes - 4 * HEAD_MEMORY)
         != word(file + 4 * HEAD_CHECKSUM))
         return TANDEM_RESULT_DAMAGED_FILE;
@@ -145,7 +145,7 @@ enum tandem_result tandem_load(
     struct tandem *machine, const void *file, size_t bytes, struct tandem_stream *stream)
 {
     const struct tandem_platform *platform = machine->platform;
-    const unsigned char *head = file, *at, *content;
+    const unsigned char *head = file, *at;
     enum tandem_result result = check_file(head, bytes);
     uint32_t i, segments, filled = 0;
 
@@ -168,13 +168,17 @@ enum tandem_result tandem_load(
         return TANDEM_RESULT_NO_MEMORY;
     at += (size_t)4 * stream->base_count;
     segments = word(head + 4 * HEAD_SEGMENTS);
-    content = at + (size_t)8 * segments;
+#if !TANDEM_PLACED
+    const unsigned char *content = at + (size_t)8 * segments;
+#endif
     for (i = 0; i < segments; i++, at += 8) {
         uint32_t begin = word(at), size = word(at + 4);
 
         clear(stream->memory + filled, begin - filled);
+#if !TANDEM_PLACED
         (void)memcpy(stream->memory + begin, content, size);
         content += size;
+#endif
         filled = begin + size;
     }
     clear(stream->memory + filled, stream->bytes - filled);

@@ -30,6 +30,9 @@ extern "C" {
 #ifndef TANDEM_CHECKSUM
 #define TANDEM_CHECKSUM 1 /* 0: files that are as safe as the program; their bytes are not summed */
 #endif
+#ifndef TANDEM_PLACED
+#define TANDEM_PLACED 0 /* 1: segments lie in memory already, and files end with their lists */
+#endif
 
 /* How a call ended. */
 enum tandem_result {

@@ -39,7 +39,8 @@ READ_SHARE: Final = 0.7
 """The least share of a plain read's bandwidth that int8 weights come with."""
 FASTER: Final = 1.5
 """How many times as fast as in int8 a layer is at least in formats of four bits."""
-_CODES: Final = {1: BOOL, 2: UINT2, 4: UINT4}
+CODES: Final = {1: BOOL, 2: UINT2, 4: UINT4}
+"""The types of codes by their bits."""
 _MB: Final = 1 << 20
 Array = NDArray[Any]
 
@@ -91,7 +92,7 @@ def layer(form: WeightFormat, outputs: int, rows: int) -> Function:
     """A dense layer of random weights in a format."""
     generator = np.random.default_rng(1)
     codes = generator.integers(0, 1 << form.bits, (outputs, INPUTS), np.uint8)
-    constants = [Constant(codes.astype(_CODES[form.bits].numpy))]
+    constants = [Constant(codes.astype(CODES[form.bits].numpy))]
     attributes = f"table={list(form.table)}"
     if form.scaled:
         many = (outputs, INPUTS // GROUP)

@@ -1,4 +1,4 @@
-"""The page's programs run, and print what the page shows; its grammar is the parser's."""
+"""The pages' programs run, and print what the pages show; the grammar is the parser's."""
 
 from __future__ import annotations
 
@@ -8,16 +8,27 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import tandem.compiler.graph
 
-PAGE = (Path(__file__).parents[2] / "docs" / "graphs.md").read_text()
-BLOCKS = re.findall(r"```(\w*)\n(.*?)```", PAGE, re.DOTALL)
+DOCS = Path(__file__).parents[2] / "docs"
 
 
-def test_the_programs() -> None:
+def blocks_of(page: str) -> list[tuple[str, str]]:
+    """The languages and texts of a page's blocks."""
+    return re.findall(r"```(\w*)\n(.*?)```", (DOCS / page).read_text(), re.DOTALL)
+
+
+BLOCKS = blocks_of("graphs.md")
+
+
+@pytest.mark.parametrize("blocks", [BLOCKS[1:], blocks_of("gradients.md")[:-1]])
+def test_the_programs(blocks: list[tuple[str, str]]) -> None:
+    """The first page begins with its grammar, the second ends with a part of a program."""
     names: dict[str, Any] = {}
     shown = printed = ""
-    for kind, block in BLOCKS[1:]:
+    for kind, block in blocks:
         match kind:
             case "graph":
                 names["text"] = block

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import get_type_hints
 
 from tandem.compiler.graph.attributes import Attributes
+from tandem.compiler.graph.operators.gradients.elementwise import RULES
 from tandem.compiler.graph.operators.symbolic import broadcast
 from tandem.compiler.graph.opspec import AnyOp, Operands, OpPattern, TypeQuery, define_operator
 from tandem.compiler.graph.types import TensorType
@@ -92,7 +93,13 @@ def _spec(operator: Elementwise) -> AnyOp:
 
     attributes_class = _attributes_class(operator)
     return define_operator(
-        operator, pattern, operands, attributes_class, type_rule, name=operator.name
+        operator,
+        pattern,
+        operands,
+        attributes_class,
+        type_rule,
+        name=operator.name,
+        gradient=RULES.get(operator.name),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tandem.compiler.graph.attributes import Attributes
+from tandem.compiler.graph.operators.gradients import indexed, pools, reductions
 from tandem.compiler.graph.operators.symbolic import axis_of, leading, passed_through, same_axes
 from tandem.compiler.graph.opspec import (
     DATA,
@@ -95,8 +96,13 @@ def _matrices(query: TypeQuery, _: Attributes) -> tuple[TensorType, ...]:
 _UPDATED = Operands(("data", "indices", "updates"))
 
 SPECS: tuple[AnyOp, ...] = (
-    define_operator(cumulative.cumulative_sum, OpPattern.OPAQUE, DATA, Cumulative, _along),
-    define_operator(cumulative.cumulative_product, OpPattern.OPAQUE, DATA, Cumulative, _along),
+    *(
+        define_operator(function, OpPattern.OPAQUE, DATA, Cumulative, _along, gradient=rule)
+        for function, rule in (
+            (cumulative.cumulative_sum, reductions.cumulative_sum_gradient),
+            (cumulative.cumulative_product, reductions.cumulative_product_gradient),
+        )
+    ),
     define_operator(top_k.top_k, OpPattern.OPAQUE, DATA, TopK, _along),
     define_operator(
         compaction.true_positions,
@@ -105,13 +111,23 @@ SPECS: tuple[AnyOp, ...] = (
         Attributes,
         leading(1),
     ),
-    define_operator(
-        scatter.scatter_elements, OpPattern.OPAQUE, _UPDATED, ScatterElements, leading(0)
+    *(
+        define_operator(function, OpPattern.OPAQUE, _UPDATED, attributes, leading(0), gradient=rule)
+        for function, attributes, rule in (
+            (scatter.scatter_elements, ScatterElements, indexed.scatter_elements_gradient),
+            (scatter.scatter_nd, ScatterNd, indexed.scatter_nd_gradient),
+        )
     ),
-    define_operator(scatter.scatter_nd, OpPattern.OPAQUE, _UPDATED, ScatterNd, leading(0)),
     define_operator(
         sample.sample, OpPattern.OPAQUE, Operands(("data", "positions")), Sample, _first_of_both
     ),
-    define_operator(col2im.col2im, OpPattern.OUT_FUSABLE, DATA, Col2Im, leading(1)),
+    define_operator(
+        col2im.col2im,
+        OpPattern.OUT_FUSABLE,
+        DATA,
+        Col2Im,
+        leading(1),
+        gradient=pools.col2im_gradient,
+    ),
     define_operator(determinant.determinant, OpPattern.OPAQUE, DATA, Attributes, _matrices),
 )

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from tandem.compiler.graph.attributes import Attributes
 from tandem.compiler.graph.extents import sum_of
+from tandem.compiler.graph.operators.gradients import indexed
+from tandem.compiler.graph.operators.gradients import parts as gradients
 from tandem.compiler.graph.operators.symbolic import AxisMap, axis_of, passed_through, same_axes
 from tandem.compiler.graph.opspec import (
     DATA,
@@ -182,6 +184,7 @@ SPECS: tuple[AnyOp, ...] = (
         Concat,
         _concat_symbolic,
         name="concat",
+        gradient=gradients.concat_gradient,
     ),
     define_operator(
         lambda indices, values, **attributes: gather.one_hot(indices, values=values, **attributes),
@@ -190,22 +193,50 @@ SPECS: tuple[AnyOp, ...] = (
         OneHot,
         _one_hot_symbolic,
         name="one_hot",
+        gradient=indexed.one_hot_gradient,
     ),
-    define_operator(slicing.split, OpPattern.INJECTIVE, DATA, Split, _split_symbolic, several=True),
     define_operator(
-        slicing.slice_of, OpPattern.INJECTIVE, DATA, Slice, _slice_symbolic, name="slice"
+        slicing.split,
+        OpPattern.INJECTIVE,
+        DATA,
+        Split,
+        _split_symbolic,
+        several=True,
+        gradient=gradients.split_gradient,
     ),
-    define_operator(pad.pad, OpPattern.INJECTIVE, DATA, Pad, _pad_symbolic),
-    define_operator(gather.gather, OpPattern.INJECTIVE, _INDEXED, Gather, _gather_symbolic),
     define_operator(
-        gather.gather_elements, OpPattern.INJECTIVE, _INDEXED, Gather, _gather_elements_symbolic
+        slicing.slice_of,
+        OpPattern.INJECTIVE,
+        DATA,
+        Slice,
+        _slice_symbolic,
+        name="slice",
+        gradient=gradients.slice_gradient,
     ),
-    define_operator(gather.gather_nd, OpPattern.INJECTIVE, _INDEXED, GatherNd, _gather_nd_symbolic),
+    define_operator(
+        pad.pad, OpPattern.INJECTIVE, DATA, Pad, _pad_symbolic, gradient=gradients.pad_gradient
+    ),
+    *(
+        define_operator(
+            function, OpPattern.INJECTIVE, _INDEXED, attributes, symbolic, gradient=rule
+        )
+        for function, attributes, symbolic, rule in (
+            (gather.gather, Gather, _gather_symbolic, indexed.gather_gradient),
+            (
+                gather.gather_elements,
+                Gather,
+                _gather_elements_symbolic,
+                indexed.gather_elements_gradient,
+            ),
+            (gather.gather_nd, GatherNd, _gather_nd_symbolic, indexed.gather_nd_gradient),
+        )
+    ),
     define_operator(
         rows.put_row,
         OpPattern.OPAQUE,
         Operands(("data", "row", "index")),
         Attributes,
         _put_row_symbolic,
+        gradient=indexed.put_row_gradient,
     ),
 )

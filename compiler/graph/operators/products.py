@@ -10,6 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tandem.compiler.graph.attributes import Attributes
+from tandem.compiler.graph.operators.gradients.convolutions import conv2d_gradient
+from tandem.compiler.graph.operators.gradients.products import (
+    dense_gradient,
+    gemm_gradient,
+    matmul_gradient,
+)
 from tandem.compiler.graph.operators.symbolic import AxisMap, broadcast, leading, passed_through
 from tandem.compiler.graph.opspec import (
     AnyOp,
@@ -109,10 +115,32 @@ SPECS: tuple[AnyOp, ...] = (
         leading(1),
         takes_borders=True,
         linear=_linear,
+        gradient=conv2d_gradient,
     ),
-    define_operator(dense, OpPattern.OUT_FUSABLE, _LAYER, Product, leading(1), linear=_linear),
     define_operator(
-        gemm, OpPattern.OUT_FUSABLE, _MATRICES, Gemm, _gemm_symbolic, linear=_gemm_linear
+        dense,
+        OpPattern.OUT_FUSABLE,
+        _LAYER,
+        Product,
+        leading(1),
+        linear=_linear,
+        gradient=dense_gradient,
     ),
-    define_operator(matmul, OpPattern.OUT_FUSABLE, Operands(("a", "b")), Product, _matmul_symbolic),
+    define_operator(
+        gemm,
+        OpPattern.OUT_FUSABLE,
+        _MATRICES,
+        Gemm,
+        _gemm_symbolic,
+        linear=_gemm_linear,
+        gradient=gemm_gradient,
+    ),
+    define_operator(
+        matmul,
+        OpPattern.OUT_FUSABLE,
+        Operands(("a", "b")),
+        Product,
+        _matmul_symbolic,
+        gradient=matmul_gradient,
+    ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tandem.compiler.graph.attributes import Attributes
+from tandem.compiler.graph.operators.gradients.quantised import dequantise_gradient
 from tandem.compiler.graph.operators.symbolic import AxisMap, axis_of, passed_through, same_axes
 from tandem.compiler.graph.opspec import AnyOp, Operands, OpPattern, TypeQuery, define_operator
 from tandem.compiler.graph.types import TensorType
@@ -70,7 +71,14 @@ SPECS: tuple[AnyOp, ...] = (
         lookup.lookup, OpPattern.BROADCAST, Operands(("data", "table")), Attributes, _entries
     ),
     define_operator(quantised.quantise, OpPattern.BROADCAST, _SCALED, Quantise, _along),
-    define_operator(quantised.dequantise, OpPattern.BROADCAST, _SCALED, Dequantise, _along),
+    define_operator(
+        quantised.dequantise,
+        OpPattern.BROADCAST,
+        _SCALED,
+        Dequantise,
+        _along,
+        gradient=dequantise_gradient,
+    ),
     define_operator(quantised.requantise, OpPattern.BROADCAST, _SUMS, Requantise, _along),
     define_operator(quantised.requantise_add, OpPattern.BROADCAST, _ADDED, Requantise, _added),
 )

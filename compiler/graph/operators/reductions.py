@@ -10,6 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tandem.compiler.graph.attributes import Attributes
+from tandem.compiler.graph.operators.gradients import norms, pools
+from tandem.compiler.graph.operators.gradients.reductions import (
+    REDUCTIONS,
+    global_average_gradient,
+    global_max_gradient,
+)
 from tandem.compiler.graph.operators.symbolic import (
     AxisMap,
     axis_of,
@@ -157,21 +163,39 @@ SPECS: tuple[AnyOp, ...] = (
             DATA,
             Reduction,
             _reduction,
+            gradient=REDUCTIONS[function.__name__],
         )
         for function in reduce.REDUCTIONS
     ),
     define_operator(reduce.arg_max, OpPattern.OUT_FUSABLE, DATA, Arg, _arg),
     define_operator(reduce.arg_min, OpPattern.OUT_FUSABLE, DATA, Arg, _arg),
-    define_operator(pool.max_pool, OpPattern.OUT_FUSABLE, DATA, MaxPool, leading(2)),
-    define_operator(pool.average_pool, OpPattern.OUT_FUSABLE, DATA, AveragePool, leading(2)),
-    define_operator(pool.lp_pool, OpPattern.OUT_FUSABLE, DATA, LpPool, leading(2)),
-    define_operator(pool.max_pool_index, OpPattern.OUT_FUSABLE, DATA, MaxPoolIndex, leading(0)),
-    define_operator(pool.global_max_pool, OpPattern.OUT_FUSABLE, DATA, Attributes, _global_pool),
-    define_operator(
-        pool.global_average_pool, OpPattern.OUT_FUSABLE, DATA, Attributes, _global_pool
+    *(
+        define_operator(
+            function, OpPattern.OUT_FUSABLE, DATA, attributes, leading(2), gradient=rule
+        )
+        for function, attributes, rule in (
+            (pool.max_pool, MaxPool, pools.max_pool_gradient),
+            (pool.average_pool, AveragePool, pools.average_pool_gradient),
+            (pool.lp_pool, LpPool, pools.lp_pool_gradient),
+        )
     ),
-    define_operator(norm.softmax, OpPattern.NORMALISATION, DATA, Softmax, _softmax),
-    define_operator(norm.log_softmax, OpPattern.NORMALISATION, DATA, Softmax, _softmax),
+    define_operator(pool.max_pool_index, OpPattern.OUT_FUSABLE, DATA, MaxPoolIndex, leading(0)),
+    *(
+        define_operator(
+            function, OpPattern.OUT_FUSABLE, DATA, Attributes, _global_pool, gradient=rule
+        )
+        for function, rule in (
+            (pool.global_max_pool, global_max_gradient),
+            (pool.global_average_pool, global_average_gradient),
+        )
+    ),
+    *(
+        define_operator(function, OpPattern.NORMALISATION, DATA, Softmax, _softmax, gradient=rule)
+        for function, rule in (
+            (norm.softmax, norms.softmax_gradient),
+            (norm.log_softmax, norms.log_softmax_gradient),
+        )
+    ),
     define_operator(
         norm.batch_norm,
         OpPattern.BROADCAST,
@@ -179,14 +203,30 @@ SPECS: tuple[AnyOp, ...] = (
         Epsilon,
         _batch_norm,
         channel_affine=_normalised,
+        gradient=norms.batch_norm_gradient,
     ),
     define_operator(
-        norm.instance_norm, OpPattern.NORMALISATION, Operands(_NORMS), Epsilon, leading(1)
+        norm.instance_norm,
+        OpPattern.NORMALISATION,
+        Operands(_NORMS),
+        Epsilon,
+        leading(1),
+        gradient=norms.instance_norm_gradient,
     ),
     define_operator(
-        norm.layer_norm, OpPattern.NORMALISATION, Operands(_NORMS, 1), LayerNorm, _last_axes
+        norm.layer_norm,
+        OpPattern.NORMALISATION,
+        Operands(_NORMS, 1),
+        LayerNorm,
+        _last_axes,
+        gradient=norms.layer_norm_gradient,
     ),
     define_operator(
-        norm.rms_norm, OpPattern.NORMALISATION, Operands(_NORMS[:2]), LayerNorm, _last_axes
+        norm.rms_norm,
+        OpPattern.NORMALISATION,
+        Operands(_NORMS[:2]),
+        LayerNorm,
+        _last_axes,
+        gradient=norms.rms_norm_gradient,
     ),
 )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tandem.compiler.graph.attributes import Attributes
 from tandem.compiler.graph.extents import Dim, Extent, product, quotient
+from tandem.compiler.graph.operators.gradients import shapes as gradients
 from tandem.compiler.graph.operators.symbolic import (
     axis_of,
     leading,
@@ -163,17 +164,17 @@ def _upsample(query: TypeQuery, attributes: Upsample) -> tuple[TensorType, ...]:
 
 
 SPECS: tuple[AnyOp, ...] = tuple(
-    define_operator(function, OpPattern.INJECTIVE, DATA, attributes, symbolic)
-    for function, attributes, symbolic in (
-        (layout.transpose, Transpose, _transpose),
-        (layout.reshape, Reshape, _reshape),
-        (layout.flatten, Flatten, _flatten),
-        (layout.squeeze, Squeeze, _squeeze),
-        (layout.unsqueeze, Unsqueeze, _unsqueeze),
-        (layout.expand, Expand, _expand),
-        (layout.tile, Tile, _tile),
-        (layout.depth_to_space, DepthToSpace, leading(1)),
-        (layout.space_to_depth, SpaceToDepth, leading(1)),
-        (layout.upsample, Upsample, _upsample),
+    define_operator(function, OpPattern.INJECTIVE, DATA, attributes, symbolic, gradient=gradient)
+    for function, attributes, symbolic, gradient in (
+        (layout.transpose, Transpose, _transpose, gradients.transpose_gradient),
+        (layout.reshape, Reshape, _reshape, gradients.reshape_gradient),
+        (layout.flatten, Flatten, _flatten, gradients.reshape_gradient),
+        (layout.squeeze, Squeeze, _squeeze, gradients.squeeze_gradient),
+        (layout.unsqueeze, Unsqueeze, _unsqueeze, gradients.unsqueeze_gradient),
+        (layout.expand, Expand, _expand, gradients.expand_gradient),
+        (layout.tile, Tile, _tile, gradients.tile_gradient),
+        (layout.depth_to_space, DepthToSpace, leading(1), gradients.depth_to_space_gradient),
+        (layout.space_to_depth, SpaceToDepth, leading(1), gradients.space_to_depth_gradient),
+        (layout.upsample, Upsample, _upsample, gradients.upsample_gradient),
     )
 )

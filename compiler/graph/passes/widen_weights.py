@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.infer import infer
 from tandem.compiler.graph.nodes import Atom, Body, Call, Function, Let, Var
 from tandem.compiler.graph.operators.compressed import Widen
+from tandem.compiler.graph.types import Type
 from tandem.compiler.graph.verify import verify
 from tandem.compiler.graph.visit import (
     all_lets,
@@ -37,10 +39,10 @@ class WidenWeights:
     Attributes
     ----------
     keeps
-        Whether an operator takes compressed weights as they are.
+        Whether an operator, with a result of a type, takes compressed weights as they are.
     """
 
-    keeps: Callable[[Call], bool]
+    keeps: Callable[[Call, Type], bool]
     name: str = "widen-weights"
 
     def apply(self, function: Function) -> Function:
@@ -51,9 +53,12 @@ class WidenWeights:
     def _function(self, function: Function) -> Function:
         constants: dict[str, Atom] = {}
         widened = {let.name: let for let in all_lets(function.body) if _is_constant(let)}
+        if not widened:
+            return function
+        types = infer(function)
         for let in all_lets(function.body):
             for name in names_of(let.value) & widened.keys():
-                if not isinstance(let.value, Call) or not self.keeps(let.value):
+                if not isinstance(let.value, Call) or not self.keeps(let.value, types[let.name]):
                     constants[name] = _widened(widened[name])
         if isinstance(function.body.result, Var) and function.body.result.name in widened:
             name = function.body.result.name

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tandem.compiler.graph.nodes import Call
+from tandem.compiler.graph.types import Type
 from tandem.compiler.machines.accelerator.backend import StreamBackend
 from tandem.compiler.machines.accelerator.costs import AcceleratorCosts
 from tandem.compiler.machines.accelerator.limits import limit_of
@@ -85,5 +86,5 @@ class _Widens:
 
     extended: bool
 
-    def __call__(self, call: Call) -> bool:
+    def __call__(self, call: Call, _result: Type) -> bool:
         return self.extended and call.callee.name in _WEIGHTED

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tandem.compiler.graph.nodes import Call
+from tandem.compiler.graph.operators.products import Conv2d
+from tandem.compiler.graph.types import Type
 from tandem.compiler.lower.lowering import LOOP_PASSES
 from tandem.compiler.machines.cpu.backend import KernelBackend
 from tandem.compiler.machines.cpu.codegen import CpuTarget
 from tandem.compiler.machines.cpu.runner import exact_runner
 from tandem.compiler.machines.cpu.small_loops import SerialSmallLoops
+from tandem.compiler.machines.cpu.templates.compressed_conv2d import most_pixels, takes_codes
 from tandem.compiler.machines.cpu.templates.compressed_layers import (
+    CompressedConv2dOnCpu,
     CompressedDenseOnCpu,
     CompressedMatmulOnCpu,
 )
@@ -21,6 +27,7 @@ from tandem.compiler.machines.cpu.templates.winograd import WinogradOnCpu
 from tandem.compiler.plan.target import Target, TemplateCosts, TunedChoices
 
 TEMPLATES = (
+    CompressedConv2dOnCpu(),
     WinogradOnCpu(),
     Conv2dOnCpu(),
     DottedDepthwiseOnCpu(),
@@ -45,11 +52,20 @@ def cpu(machine: CpuTarget, tuned: TunedChoices | None = None) -> Target[CpuTarg
         make_backend=KernelBackend,
         tuned=tuned,
         make_runner=exact_runner,
-        takes_compressed=_is_dense,
+        takes_compressed=_TakesCodes(most_pixels(machine)),
     )
 
 
-def _is_dense(call: Call) -> bool:
-    """Whether an operator is a dense layer, which reads each weight once for few rows: its codes
-    are widened as they are read."""
-    return call.callee.name == "dense"
+@dataclass(frozen=True, slots=True)
+class _TakesCodes:
+    """Whether codes are widened as they are read: those of a dense layer, and of a convolution
+    whose weights `most` pixels share or fewer."""
+
+    most: int
+
+    def __call__(self, call: Call, result: Type) -> bool:
+        match call.attributes:
+            case Conv2d() as attributes:
+                return takes_codes(attributes, result, self.most)
+            case _:
+                return call.callee.name == "dense"

@@ -91,10 +91,7 @@ class FormatChoice(Generic[T]):
 
     def _wanted(self, name: str) -> tuple[WeightKind, int]:
         """The kind and the group of a layer."""
-        rule = self.rules.get(name)
-        if rule is None:
-            return self.options.kind, self.options.group
-        return rule.kind, self.options.group if rule.group is None else rule.group
+        return self.options.of_layer(self.rules.get(name))
 
     def _loss(self, network: T) -> float:
         """What a network loses beside that of int8 weights, in decibels."""

@@ -45,7 +45,7 @@ class NetworkLoss:
     def decibels(self, function: Function) -> float:
         """The ratio of a quantised network, over the results of floats of all samples."""
         # Weights are widened once, not for each sample.
-        passes = (WidenWeights(lambda _: False), Fuse())
+        passes = (WidenWeights(lambda _, __: False), Fuse())
         fused, total = transform(function, passes), SignalToNoise()
         for sample, wanted in zip(self.samples, self.wanted, strict=True):
             found = evaluate(fused, sample, self.run)

@@ -49,12 +49,16 @@ class Blob:
         The name of their files, without suffix.
     section
         Where objects have them.
+    head
+        How many of them a program needs whose memory has the others already (`TANDEM_PLACED`);
+        None where it needs all.
     """
 
     symbol: str
     file: str
     content: bytes
     section: str
+    head: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,7 @@ def made_blobs(blobs: Sequence[Blob], form: Format, triple: str, features: Seque
         case Format.BIN:
             files = {f"{blob.file}.bin": blob.content for blob in blobs}
             for blob in blobs:
-                text = blob_source(blob.symbol, f"{blob.file}.bin")
+                text = blob_source(blob.symbol, f"{blob.file}.bin", blob.head)
                 files[f"{blob.file}.S"] = text.encode()
             return Blobs(files, tuple(f"{blob.file}.S" for blob in blobs), ())
         case Format.C:
@@ -99,15 +103,18 @@ def made_blobs(blobs: Sequence[Blob], form: Format, triple: str, features: Seque
             return Blobs(files, (), tuple(files))
 
 
-def blob_source(symbol: str, file: str) -> str:
-    """An assembler file that puts a file's bytes into the program, for GCC and Clang."""
+def blob_source(symbol: str, file: str, head: int | None = None) -> str:
+    """An assembler file that puts a file's bytes into the program, for GCC and Clang; if
+    `TANDEM_PLACED` is 1, only its `head`."""
+    included = f'    .incbin "{file}"\n'
+    if head is not None:
+        included = f'#if TANDEM_PLACED\n    .incbin "{file}", 0, {head}\n#else\n{included}#endif\n'
     return f"""/* The bytes of {file}, made by Tandem. */
     .section .rodata
     .balign 64
     .globl {symbol}
 {symbol}:
-    .incbin "{file}"
-    .section .note.GNU-stack,"",%progbits
+{included}    .section .note.GNU-stack,"",%progbits
 """
 
 

@@ -33,7 +33,7 @@ from tandem.workbench.export.names import c_names_in_order, check_name
 from tandem.workbench.export.network_source import NetworkSource, prefix_of
 from tandem.workbench.export.options import PLAIN, LibraryOptions
 from tandem.workbench.export.project import project_files
-from tandem.workbench.export.stream_file import StreamFile, stream_file
+from tandem.workbench.export.stream_file import StreamFile, head_bytes, stream_file
 from tandem.workbench.export.web import web_files
 
 _Arrays = Mapping[str, NDArray[Any]]
@@ -236,7 +236,8 @@ def _data_of(header: Header, weights: bytes) -> list[Blob]:
     name = f"{header.name}_weights"
     found = [Blob(name, name, weights, ".rodata.weights")] * header.options.embed_weights
     for name, stream in zip(header.stream_names, header.streams, strict=True):
-        found.append(Blob(name, name, stream.content, ".rodata.streams"))
+        head = head_bytes(stream.content)
+        found.append(Blob(name, name, stream.content, ".rodata.streams", head))
     return found
 
 

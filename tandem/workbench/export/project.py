@@ -111,7 +111,7 @@ lib{name}.a: $(OBJECTS)
 {chr(10).join(depends)}
 
 %.o: %.S
-\t$(CC) -c -o $@ $<
+\t$(CC) $(CPPFLAGS) -c -o $@ $<
 
 main: main.o check.o{board} lib{name}.a
 \t$(CC) $(CFLAGS) $(LDFLAGS) -o $@ main.o check.o{board} lib{name}.a -lm{" -pthread" * threads}

@@ -137,6 +137,23 @@ def pack(program: Program, image: NDArray[np.uint8]) -> tuple[bytes, int, int]:
     return head + checked, memory, constant_bytes
 
 
+def head_bytes(content: bytes) -> int:
+    """What comes before the bytes of the segments, in bytes."""
+    checks, bases, segments = _WORDS.unpack_from(content, _HEAD.size)[3:]
+    return _HEAD.size + _WORDS.size + 8 * checks + 4 * bases + 8 * segments
+
+
+def segments_of(content: bytes) -> list[tuple[int, bytes]]:
+    """Where in memory a file's segments lie, and their bytes."""
+    at = head_bytes(content)
+    count = _WORDS.unpack_from(content, _HEAD.size)[-1]
+    found = []
+    for place, size in struct.iter_unpack("<2I", content[at - 8 * count : at]):
+        found.append((place, content[at : at + size]))
+        at += size
+    return found
+
+
 def _runs(image: NDArray[np.uint8]) -> list[tuple[int, int]]:
     """Begin and end of the parts that are not zero, in whole words; gaps below `_GAP` belong to
     them."""

@@ -7,9 +7,10 @@ from typing import Final
 
 import msgspec
 
-LEAST_LATENCY: Final = 3
-"""Cycles from an address to its data, of memory on chip: one in a queue of addresses, one in the
-memory, one in a queue of data."""
+LEAST_LATENCY: Final = 5
+"""Cycles from an address to its data, of memory on chip: one in a queue of addresses, one in a
+register that all blocks of the memory read, one in the memory, one in a queue of data, and one in a
+register."""
 _SIMULATED_BYTES: Final = 1 << 20
 """Of a memory that is simulated, at least."""
 

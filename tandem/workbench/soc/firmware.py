@@ -125,8 +125,8 @@ CC = riscv64-unknown-elf-gcc -march={processor.architecture} -mabi=ilp32 --specs
 AR = riscv64-unknown-elf-ar
 OBJCOPY = riscv64-unknown-elf-objcopy
 CFLAGS = -std=c99 -O2 -Wall -Wextra -Werror
-# Streams are in the ROM that the program is in: no sum of them says more than that it runs.
-LIBRARY_FLAGS = $(CFLAGS) -DTANDEM_CHECKSUM=0
+# Weights and instructions are in the accelerator's memory when the system begins.
+PLACED = -DTANDEM_PLACED=1
 DEFINES = $(if $(POLL),-DSOC_POLL)
 NETWORK = ../network
 OBJECTS = start.o soc_board.o soc_memory.o {FIRMWARE}.o check.o
@@ -141,7 +141,7 @@ OBJECTS = start.o soc_board.o soc_memory.o {FIRMWARE}.o check.o
 \t$(CC) -nostartfiles -T {FIRMWARE}.ld -o $@ $(OBJECTS) $(NETWORK)/lib{name}.a -lm
 
 $(NETWORK)/lib{name}.a:
-\t$(MAKE) -C $(NETWORK) CC="$(CC)" AR=$(AR) CFLAGS="$(LIBRARY_FLAGS)" lib{name}.a
+\t$(MAKE) -C $(NETWORK) CC="$(CC)" AR=$(AR) CFLAGS="$(CFLAGS)" CPPFLAGS=$(PLACED) lib{name}.a
 
 check.o: $(NETWORK)/check.S $(NETWORK)/check.bin
 \t$(CC) -I$(NETWORK) -c -o $@ $<

@@ -20,7 +20,7 @@ from tandem.hw.synthesis.nextpnr import NEXTPNR, SPEEDS, Device
 from tandem.hw.synthesis.yosys import yosys_version
 from tandem.workbench.errors import SocError
 from tandem.workbench.soc.litex_system import LitexSystem, litex_system
-from tandem.workbench.soc.sources import ROM_FILE, SocSources
+from tandem.workbench.soc.sources import SocSources
 
 FOLDER: Final = "ecp5"
 """Where the Verilog with pins lies in a system's folder."""
@@ -93,7 +93,8 @@ def check_gateware_tools() -> None:
 
 def make_gateware(
     sources: SocSources,
-    firmware: Mapping[str, bytes],
+    contents: Mapping[str, str],
+    firmware_bytes: int,
     options: GatewareOptions,
     work: Path,
     report: Callable[[str], None],
@@ -102,8 +103,10 @@ def make_gateware(
 
     Parameters
     ----------
-    firmware
-        What `build_firmware` made.
+    contents
+        Of the ROM and the memory that both share, by the names of their files.
+    firmware_bytes
+        The size of the ROM, or less.
     work
         A folder to work in, beside that of the sources.
 
@@ -118,7 +121,7 @@ def make_gateware(
     DoesNotFitError
         It does not fit the device.
     """
-    image = -(-len(firmware["firmware.bin"]) // _BLOCK_BYTES) * _BLOCK_BYTES
+    image = -(-firmware_bytes // _BLOCK_BYTES) * _BLOCK_BYTES
     description = msgspec.structs.replace(
         sources.description,
         rom_bytes=image,
@@ -129,11 +132,11 @@ def make_gateware(
     system = litex_system(description, work)
     if system.addresses.registers != sources.addresses.registers:
         raise SocError("LiteX gave the registers of the simulated system other addresses")
-    chip = _chip(sources, system, firmware, options)
+    chip = _chip(sources, system, contents, options)
     written: dict[str, str | bytes] = {
         f"{FOLDER}/{name}": system.files[name]
         for name in system.files
-        if name not in (ROM_FILE, *system.cores)
+        if name not in (*contents, *system.cores)
     }
     layout = lay_out(
         chip, options.device, options.speed, range(1, options.seeds + 1), report=report
@@ -141,7 +144,7 @@ def make_gateware(
     gateware = SocGateware(options, layout)
     return {
         **written,
-        f"{FOLDER}/{ROM_FILE}": firmware["firmware.init"],
+        **{f"{FOLDER}/{name}": text for name, text in contents.items()},
         f"{FOLDER}/soc.lpf": chip.constraints,
         f"{FOLDER}/soc.ys": _script(sources, system),
         f"{FOLDER}/report.json": msgspec.json.format(msgspec.json.encode(gateware.as_json())),
@@ -151,7 +154,7 @@ def make_gateware(
 def _chip(
     sources: SocSources,
     system: LitexSystem,
-    firmware: Mapping[str, bytes],
+    contents: Mapping[str, str],
     options: GatewareOptions,
 ) -> Chip:
     accelerator = {
@@ -159,7 +162,7 @@ def _chip(
         for name, text in sources.files.items()
         if name.startswith("accelerator/") and name.endswith(".v")
     }
-    files = {**system.files, **accelerator, ROM_FILE: firmware["firmware.init"].decode()}
+    files = {**system.files, **accelerator, **contents}
     processor = sources.description.processor
     parts = {
         "tandem.": "accelerator",

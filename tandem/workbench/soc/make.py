@@ -36,9 +36,11 @@ from tandem.workbench.soc.gateware import (
     check_gateware_tools,
     make_gateware,
 )
+from tandem.workbench.soc.memory_contents import memory_words
 from tandem.workbench.soc.program import padded_bytes
 from tandem.workbench.soc.sources import (
     LICENCES,
+    MEMORY_FILE,
     ROM_FILE,
     SocSources,
     check_memory,
@@ -159,7 +161,8 @@ def make_soc(
             *(exported.header, options.config, options.processor, options.memory),
             *(len(check), work / "sources"),
         )
-        made |= sources.files
+        memory = memory_words(exported.header.streams, options.config.bus_bits)
+        made |= {**sources.files, f"gateware/{MEMORY_FILE}": memory}
         found, routed = None, None
         if run or gateware is not None:
             say("the firmware")
@@ -173,7 +176,11 @@ def make_soc(
             found = read_console(console, exported.header, launching, expected)
         if gateware is not None:
             (work / FOLDER).mkdir()
-            files, routed = make_gateware(sources, built, gateware, work / FOLDER, say)
+            contents = {MEMORY_FILE: memory, ROM_FILE: built["firmware.init"].decode()}
+            files, routed = make_gateware(
+                *(sources, contents, len(built["firmware.bin"]), gateware),
+                *(work / FOLDER, say),
+            )
             made |= files
         write_files(folder, made, LICENCES, _obsolete(folder, made))
     cycles = device.cycles(network.artifact)

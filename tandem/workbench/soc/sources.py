@@ -14,6 +14,7 @@ from tandem.hw.memory_model import MemoryModel
 from tandem.sim.rtl.design import verilog_of
 from tandem.workbench.errors import MissingPackageError, SocError
 from tandem.workbench.export.header import Header
+from tandem.workbench.export.stream_file import head_bytes
 from tandem.workbench.ip.names import FILE_LIST
 from tandem.workbench.soc.cores import SocProcessor
 from tandem.workbench.soc.description import LEAST_LATENCY, SocDescription
@@ -26,6 +27,8 @@ EXTRA: Final = "tandem-workbench[soc]"
 LICENCES: Final = "LICENSES.md"
 ROM_FILE: Final = "soc_rom.init"
 """What the ROM is filled with when a simulation begins, or a bit file is made."""
+MEMORY_FILE: Final = "soc_memory.init"
+"""The same of the memory that both share."""
 FREQUENCY: Final = 64_000_000
 _PAGE, _STACK, _PROGRAM = 4096, 8192, 24 << 10
 
@@ -146,7 +149,7 @@ def _simulation(accelerator: Sequence[str], cores: Sequence[str]) -> dict[str, s
 
 def _sizes(header: Header, check_bytes: int) -> tuple[int, int, int]:
     """Of ROM, RAM and the accelerator's memory, in bytes."""
-    streams = sum(len(stream.content) for stream in header.streams)
+    streams = sum(head_bytes(stream.content) for stream in header.streams)
     rom = header.code_bytes + header.weight_bytes + streams + check_bytes + _PROGRAM
     tensors = sum(port.tensor.bytes + 64 for port in (*header.inputs, *header.outputs))
     ram = header.arena_bytes + header.workspace_bytes + tensors + _STACK

@@ -74,6 +74,16 @@ def test_counts_are_those_of_the_values() -> None:
         assert found[name].counts.sum() > 0
 
 
+def test_costs_are_those_of_the_tensor_s_values() -> None:
+    text = f"func @f({IMAGE}):\n  y = conv2d(x, w)\n  return y"
+    function, cost = network(text), np.array([1.0, 2.0, 4.0, 0.5])
+    samples = list(synthetic(function, 2))
+    given = {"x": cost.reshape(4, 1, 1)}
+    found = calibrate(function, samples, NativeRunner(), costs=given)
+    assert found["x"].costs.sum() == pytest.approx(2 * 36 * cost.sum())
+    np.testing.assert_array_equal(found["y"].costs, found["y"].counts)
+
+
 def test_refusals() -> None:
     function = residual(4)
     run = NativeRunner()

@@ -19,6 +19,7 @@ from tandem.compiler.quantise.equalise_results import EqualiseResults, results_o
 from tandem.compiler.quantise.network import quantise_network
 from tandem.compiler.quantise.options import QuantiseOptions
 from tandem.compiler.quantise.weight_options import WeightOptions
+from tandem.compiler.quantise.weight_rules import WeightRule
 
 CHANNELS = 6
 SIZES = np.array([1, 1, 100, 1, 0.5, 1], np.float32)
@@ -107,6 +108,13 @@ def test_quantised_networks_lose_less() -> None:
         for one in options
     )
     assert smooth > plain + 6
+
+
+def test_rules_of_weights_know_an_equalised_product_by_its_name() -> None:
+    function, rule = layer("tanh", SIZES), WeightRule.of("y", "ternary")
+    options = QuantiseOptions(weights=WeightOptions(smooth=True, rules=(rule,)))
+    (weights,) = quantise_network(function, [[data()]], Interpreter(), options).weights
+    assert (weights.layer, weights.format) == ("y_even", "ternary")
 
 
 def layer_with_sum(other: str) -> Function:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tandem.compiler.errors import QuantisationError
@@ -69,6 +69,49 @@ def test_the_least_error(mode: Mode, tails: int) -> None:
     full = scale_of(found, QuantiseOptions(mode, Method.MAX))
     for other in full * 2.0 ** -np.arange(0, 6, 1 if mode is Mode.POW2 else 0.25):
         assert best <= error(other) * 1.02
+
+
+def test_costs_of_values_are_summed_in_their_bins() -> None:
+    """Whatever the histogram has grown through; without costs, each value costs 1."""
+    generator = np.random.default_rng(2)
+    found, plain, cost = Histogram(), Histogram(), np.array([0.25, 3.0])
+    values = [generator.standard_normal((6, 2)) * size for size in (1, 30, 2000)]
+    for value in values:
+        found.add(value, cost)
+        plain.add(value)
+    places = [(np.abs(value) * (BINS / found.end)).astype(int) for value in values]
+    wanted = sum(
+        np.bincount(place[:, column], minlength=BINS) * cost[column]
+        for place in places
+        for column in range(2)
+    )
+    np.testing.assert_allclose(found.costs, wanted)
+    np.testing.assert_array_equal(found.counts, plain.counts)
+    np.testing.assert_array_equal(plain.costs, plain.counts)
+    found.add(np.zeros((3, 2)), cost)
+    assert found.costs.sum() == pytest.approx((18 + 3) * cost.sum())
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+@given(cost=st.floats(1e-3, 1e6))
+@settings(max_examples=20, deadline=None)
+def test_the_least_cost(mode: Mode, cost: float) -> None:
+    """No other scale costs much less, whatever the channel of the few large values costs."""
+    generator = np.random.default_rng(7)
+    values = np.concatenate([generator.standard_normal((4000, 1)), np.full((4000, 1), 1e-3)], 1)
+    values[::1000, 1] = 9
+    costs = np.array([1, cost])
+    found = Histogram()
+    found.add(values, costs)
+
+    def whole(scale: float) -> float:
+        off = np.clip(np.rint(values / scale), -127, 127) * scale - values
+        return float((off**2 * costs).sum())
+
+    best = whole(scale_of(found, QuantiseOptions(mode)))
+    full = scale_of(found, QuantiseOptions(mode, Method.MAX))
+    for other in full * 2.0 ** -np.arange(0, 4, 1 if mode is Mode.POW2 else 0.125):
+        assert best <= whole(other) * 1.05 + cost * 4e-4
 
 
 def test_refusals() -> None:

@@ -18,7 +18,10 @@ from tandem.compiler.quantise.compressed.samples import DataSamples
 from tandem.compiler.quantise.network import quantise_network
 from tandem.compiler.quantise.options import QuantiseOptions
 from tandem.compiler.quantise.smooth_activations import SmoothActivations, some_rows
+from tandem.compiler.quantise.weight_kinds import WeightKind
 from tandem.compiler.quantise.weight_options import WeightOptions
+from tandem.compiler.quantise.weight_rules import WeightRule
+from tests.support.compiler.quantise.networks import network
 
 FEATURES = 16
 EVEN = np.ones(FEATURES)
@@ -113,6 +116,23 @@ def test_quantised_networks_lose_less() -> None:
         for choice in (False, True)
     )
     assert smooth > plain + 1
+
+
+def test_layers_are_smoothed_for_their_own_formats() -> None:
+    """A layer that a rule gives four bits is smoothed as if all had four."""
+    text = f"x: float32[8, {FEATURES}], w: float32[6, {FEATURES}]"
+    function = network(f"func @f({text}):\n  a = negative(x)\n  y = dense(a, w)\n  return y")
+    sizes = np.exp2(np.random.default_rng(0).uniform(-3, 3, FEATURES))
+    samples = [[data(sizes, seed)] for seed in range(6)]
+
+    def real(kind: WeightKind, *rules: WeightRule) -> Function:
+        options = QuantiseOptions(weights=WeightOptions(kind, smooth=True, rules=rules))
+        return quantise_network(function, samples, Interpreter(), options).real
+
+    plain, of_all = real(WeightKind.INT8), real(WeightKind.INT4)
+    assert plain != of_all
+    assert real(WeightKind.INT8, WeightRule.of("y", "int4")) == of_all
+    assert real(WeightKind.INT4, WeightRule.of("y", "int8")) == plain
 
 
 @pytest.mark.parametrize("period", [2, 6, 48, 64])

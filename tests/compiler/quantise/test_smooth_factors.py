@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,6 +14,7 @@ from tandem.compiler.quantise.options import QuantiseOptions
 from tandem.compiler.quantise.smooth_factors import SmoothFactors
 from tandem.compiler.quantise.weight_kinds import WeightKind
 from tandem.compiler.quantise.weight_options import WeightOptions
+from tandem.compiler.quantise.weight_rules import WeightRule
 
 FEATURES = 64
 OUTPUTS = 16
@@ -57,6 +60,19 @@ def test_groups_of_four_bits_count() -> None:
     assert in_int4.noise(ones) > in_int8.noise(ones)
     more = [each.noise(factors) / each.noise(ones) for each in (in_int8, in_int4)]
     assert more[0] != pytest.approx(more[1], rel=0.05)
+
+
+def test_rules_of_products_are_their_formats() -> None:
+    """The format of a rule counts as that of all weights does, and with its own group."""
+    uneven = np.where(np.arange(FEATURES) % 4 == 0, 16.0, 1.0)
+    factors = 1 / uneven
+    alone, of_all = factors_for(uneven), factors_for(uneven, WeightKind.INT4)
+    ruled = replace(alone, rules={"y": WeightRule.of("*", "int4")})
+    assert ruled.noise(factors) == of_all.noise(factors) != alone.noise(factors)
+    small = replace(alone, rules={"y": WeightRule.of("*", "int4/16")})
+    assert small.noise(factors) < ruled.noise(factors)
+    other = replace(of_all, rules={"y": WeightRule.of("*", "int8")})
+    assert other.noise(factors) == alone.noise(factors)
 
 
 @settings(max_examples=20, deadline=None)

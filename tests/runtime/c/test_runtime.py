@@ -23,7 +23,7 @@ from tandem.sim.driven.machine import DrivenMachine
 from tandem.sim.driven.registers import EngineMachine
 from tandem.sim.engine import Channel, Silence
 from tandem.sim.engines import make_engine
-from tandem.workbench.export.stream_file import pack
+from tandem.workbench.export.stream_file import head_bytes, pack, segments_of
 from tests.support.runtime.c_runtime import FLAGS, SOURCES, Outcome, Runtime, compile_runtime
 from tests.support.sim.faulty import Case, cases, image
 from tests.support.sim.programs import random_program
@@ -235,6 +235,23 @@ def test_checksums_can_be_left_out(tmp_path: Path) -> None:
     assert runtime.load(bytes(file[:-1]))[0] is Outcome.DAMAGED_FILE
     struct.pack_into("<I", file, 16, 0)
     assert runtime.load(bytes(file))[0] is Outcome.DAMAGED_FILE
+
+
+@pytest.mark.parametrize("engine", ["functional", "rtl"])
+def test_segments_that_lie_in_memory_already(tmp_path: Path, engine: str) -> None:
+    """The file ends with its lists; what lies between segments is cleared as ever."""
+    library = compile_runtime(tmp_path, TINY, "cc", "TANDEM_PLACED=1")
+    driven = machine(engine)
+    made = random_program(TINY, 0, 60)
+    file = pack(made.program, made.image)[0]
+    for at, part in segments_of(file):
+        driven.memory[FIRST + at : FIRST + at + len(part)] = np.frombuffer(part, np.uint8)
+    runtime = opened(library, driven)
+    found, stream = runtime.load(file[: head_bytes(file)], len(file))
+    assert (found, stream.address) == (Outcome.OK, FIRST)
+    assert runtime.run(stream) is Outcome.OK
+    assert (driven.memory[FIRST : FIRST + made.image.size] == made.expected).all()
+    assert runtime.load(file[: head_bytes(file)], len(file) - 1)[0] is Outcome.DAMAGED_FILE
 
 
 def test_every_result_has_words(library: Path) -> None:

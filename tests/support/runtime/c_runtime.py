@@ -66,14 +66,15 @@ class Runtime:
         platform = ctypes.byref(self.platform.platform)
         return self._outcome(self.library.tandem_open(ctypes.byref(self.machine), platform))
 
-    def load(self, file: bytes) -> tuple[Outcome, Stream]:
+    def load(self, file: bytes, size: int | None = None) -> tuple[Outcome, Stream]:
+        """`size` is what the caller says that the file has, where that is not what is there."""
         # Kept by the stream: the runtime reads it at every start.
         stream = Stream()
         content = ctypes.create_string_buffer(file, len(file))
         stream.content = content
-        size = ctypes.c_size_t(len(file))
+        said = ctypes.c_size_t(len(file) if size is None else size)
         call = self.library.tandem_load
-        found = call(ctypes.byref(self.machine), content, size, ctypes.byref(stream))
+        found = call(ctypes.byref(self.machine), content, said, ctypes.byref(stream))
         return self._outcome(found), stream
 
     def put(self, stream: Stream, offset: int, array: NDArray[np.generic]) -> None:

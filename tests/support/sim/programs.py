@@ -23,20 +23,18 @@ from tandem.hw.isa import (
     Gemm,
     Load,
     MemoryId,
-    MicroOp,
     Program,
     Store,
     Table,
     Unit,
-    pack_uops,
 )
 from tandem.hw.operations import MAX_SHIFT
 from tests.support.hw.hazards.dependences import touches
-from tests.support.sim.random_modes import fits, parameters, random_requantise, requantises
+from tests.support.sim.random_ground import Ground
+from tests.support.sim.random_modes import fits, random_requantise, requantises
 from tests.support.sim.recorder import Recorder
 from tests.support.sim.reference import Image
 
-PAGE = 4096
 MAX_PAD = 15
 
 LONGEST_LOAD = 160
@@ -80,101 +78,30 @@ def random_program(
 class _Writer:
     """Writes a random program.
 
-    Reads stay inside a window of each memory that is filled first; writes go anywhere. DRAM has
-    two parts that nothing overwrites: a table of micro-ops, and values that are small enough to
-    shift by.
+    Reads stay inside a window of each memory that is filled first; writes go anywhere but to the
+    parts of DRAM that stay.
     """
 
     def __init__(self, config: HardwareConfig, seed: int, image_bytes: int) -> None:
         self.config = config
         self.rng = random.Random(seed)
         self.widens = Feature.COMPRESSED_WEIGHTS in config.features
-        self.windows = {
-            memory: self._window(memory, most)
-            for memory, most in ((MemoryId.INP, 96), (MemoryId.WGT, 16), (MemoryId.ACC, 64))
-        }
-        if requantises(config):
-            self.windows[MemoryId.PAR] = self._window(MemoryId.PAR, 16)
-        self.image: Image = np.random.default_rng(seed).integers(0, 256, image_bytes, np.uint8)
-        self.small = self._put_small_values()
-        self.table = self._put_micro_ops()
-        self.parameters = self._put_parameters() if requantises(config) else range(0)
+        self.ground = Ground(config, self.rng, seed, image_bytes)
+        self.image = self.ground.image
+        self.windows = self.ground.windows
         self.before = self.image.copy()
         self.recorder = Recorder(config, self.rng, self.image)
         self.emit = self.recorder.emit
         self.machine = self.recorder.machine
-
-    # DRAM and windows -------------------------------------------------------------------
-
-    def _window(self, memory: MemoryId, most: int) -> range:
-        """Part of an on-chip memory, often at one of its ends."""
-        depth = self.config.depth(memory)
-        length = min(depth, most)
-        first = self.rng.choice((0, depth - length, self.rng.randint(0, depth - length)))
-        return range(first, first + length)
-
-    def _put_small_values(self) -> range:
-        """Fill 16 accumulator elements of DRAM with -31..31; returns their byte range."""
-        size = self.config.element_bytes(MemoryId.ACC)
-        first = size * self.rng.randrange(len(self.image) // 2 // size - 16)
-        values = [self.rng.randint(-MAX_SHIFT, MAX_SHIFT) for _ in range(4 * size)]
-        self.image[first : first + 16 * size] = np.array(values, "<i4").view(np.uint8)
-        return range(first, first + 16 * size)
-
-    def _put_parameters(self) -> range:
-        """Fill elements of DRAM with parameters that make sense; returns their range, in elements.
-
-        STOREs may overwrite them.
-        """
-        window = self.windows[MemoryId.PAR]
-        size = self.config.element_bytes(MemoryId.PAR)
-        first = self.rng.randrange(len(self.image) // 4 * 3 // size, len(self.image) // size)
-        count = min(2 * len(window), len(self.image) // size - first)
-        made = parameters(self.rng, self.config, count)
-        self.image[first * size : first * size + len(made)] = made
-        return range(first, first + count)
-
-    def _put_micro_ops(self) -> range:
-        """Fill part of DRAM with micro-op kernels; returns their range, in micro-ops."""
-        uops: list[MicroOp] = []
-        wanted = min(self.config.depth(MemoryId.UOP), self.rng.randint(40, 120))
-        while len(uops) < wanted:
-            uops += self._kernel()
-        words = np.frombuffer(pack_uops(self.config, uops), np.uint8)
-        first = len(self.image) // 8 + self.rng.randrange(len(self.image) // 16)
-        self.image[4 * first : 4 * first + len(words)] = words
-        return range(first, first + len(uops))
-
-    def _kernel(self) -> list[MicroOp]:
-        """Micro-ops that lie close together or far apart, or hit one accumulator again and again.
-
-        `src` is meant for INP or for ACC; a kernel that does not fit the use is not chosen for it.
-        """
-        source = self.windows[self.rng.choice((MemoryId.INP, MemoryId.ACC))]
-        pick = {
-            "dst": self._near(self.windows[MemoryId.ACC]),
-            "src": self._near(source),
-            "wgt": self._near(self.windows[MemoryId.WGT]),
-        }
-        return [
-            MicroOp(**{name: self.rng.choice(near) for name, near in pick.items()})
-            for _ in range(self.rng.choice((1, 1, 2, 5, 12)))
-        ]
-
-    def _near(self, window: range) -> range:
-        span = self.rng.choice((1, 1, 2, 4, len(window)))
-        span = min(span, len(window))
-        first = self.rng.choice((0, 0, len(window) - span, self.rng.randint(0, len(window) - span)))
-        return window[first : first + span]
 
     # Drawing ----------------------------------------------------------------------------
 
     def preload(self) -> None:
         """Fill the windows of all memories, from which instructions read."""
         depth = self.config.depth(MemoryId.UOP)
-        length = min(len(self.table), depth)
+        length = min(len(self.ground.table), depth)
         base = self.rng.choice((0, depth - length))
-        self.emit(_load(MemoryId.UOP, base, self.table.start, 1, length, length))
+        self.emit(_load(MemoryId.UOP, base, self.ground.table.start, 1, length, length))
         if self.widens:
             self._set_entries(upper_half=False)
             self._set_entries(upper_half=True)
@@ -223,20 +150,20 @@ class _Writer:
 
     def _emit_load(self, memory: MemoryId, coding: Coding = Coding.BITS_1) -> None:
         size = self.config.element_bytes(memory, coding)
-        source = self.table if memory is MemoryId.UOP else range(len(self.image) // size)
+        source = self.ground.table if memory is MemoryId.UOP else range(len(self.image) // size)
         if memory is MemoryId.PAR and self.rng.random() < 0.7:
-            source = self.parameters
+            source = self.ground.parameters
         most = min(self.config.depth(memory), LONGEST_LOAD)
         rows, columns = self._shape(min(most, len(source), max(1, MOST_BYTES // size)))
         pads = [self._pad() for _ in range(4)]
         while (total := _padded(rows, columns, pads)) > most:
             pads[self.rng.randrange(4)] //= 2
-        sram = self._sram_base(memory, total)
+        sram = self.ground.sram_base(memory, total)
         units = size // self.config.dram_unit(memory)
         source = (
             range(source.start * units, len(self.image) // size * units) if units > 1 else source
         )
-        dram, stride = self._dram_place(memory, rows, columns * units, source)
+        dram, stride = self.ground.dram_place(memory, rows, columns * units, source)
         load = _load(memory, sram, dram, rows, columns, stride, *pads)
         self.emit(replace(load, coding=coding))
 
@@ -247,7 +174,7 @@ class _Writer:
         first = self.rng.choice((0, len(window) - rows * columns))
         whole = range(len(self.image) // self.config.element_bytes(MemoryId.OUT))
         for _ in range(20):
-            dram, stride = self._dram_place(MemoryId.OUT, rows, columns, whole)
+            dram, stride = self.ground.dram_place(MemoryId.OUT, rows, columns, whole)
             store = Store(
                 memory=MemoryId.OUT,
                 sram_base=window[first],
@@ -263,7 +190,7 @@ class _Writer:
     def _spares_constants(self, store: Store) -> bool:
         (_, written) = touches(self.config, store, self.machine.uop)
         first, last = int(written.indices[0]), int(written.indices[-1])
-        constants = (self.small, range(4 * self.table.start, 4 * self.table.stop))
+        constants = self.ground.constants
         return all(last < part.start or first >= part.stop for part in constants)
 
     def _draw_gemm(self) -> None:
@@ -359,7 +286,7 @@ class _Writer:
         first, last = int(read.min()), int(read.max())
         source = MemoryId.INP if alu.from_inp else MemoryId.ACC
         memory = self.rng.choice((source, MemoryId.INP if alu.from_inp else MemoryId.ACC_8BIT))
-        place = self.small.start // self.config.element_bytes(memory)
+        place = self.ground.small.start // self.config.element_bytes(memory)
         whole_window = () if alu.from_inp else self._clips(first, last)
         if whole_window and self.rng.random() < 0.5:
             for clip in whole_window:
@@ -401,30 +328,6 @@ class _Writer:
 
     def _pad(self) -> int:
         return self.rng.choice((0, 0, 0, 1, self.rng.randint(1, MAX_PAD), MAX_PAD))
-
-    def _sram_base(self, memory: MemoryId, total: int) -> int:
-        """An on-chip base: mostly in the window, else at the memory's end or anywhere."""
-        space = self.config.depth(memory) - total
-        places = [space, self.rng.randint(0, space)]
-        window = self.windows.get(memory.written, range(1))
-        places += [min(space, self.rng.choice(window)) for _ in range(4)]
-        return self.rng.choice(places)
-
-    def _dram_place(
-        self, memory: MemoryId, rows: int, columns: int, elements: range
-    ) -> tuple[int, int]:
-        """A base and a stride inside `elements`, often where a row crosses a page. Of codes, all
-        that counts elements counts beats here."""
-        most = (len(elements) - columns) // max(1, rows - 1)
-        stride = self.rng.choice((columns, columns, 0, columns // 2, self.rng.randint(0, most)))
-        stride = min(stride, most, 2 * columns + 9)
-        last = elements.stop - (rows - 1) * stride - columns
-        base = self.rng.choice((elements.start, last, self.rng.randint(elements.start, last)))
-        if self.rng.random() < 0.4:
-            page = PAGE * self.rng.randrange(1, len(self.image) // PAGE)
-            crossing = page // self.config.dram_unit(memory) - self.rng.randint(0, columns)
-            base = min(max(crossing, elements.start), last)
-        return base, stride
 
     def _find_kernel(self, memories: dict[str, MemoryId]) -> range | None:
         """A range of consecutive micro-ops whose fields all lie in the windows of `memories`."""

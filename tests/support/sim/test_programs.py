@@ -38,7 +38,8 @@ from tandem.hw.isa import (
 )
 from tests.support.hw.strategies import configs
 from tests.support.hw.vectors import load_vector, vector_names
-from tests.support.sim.programs import PAGE, random_program
+from tests.support.sim.programs import random_program
+from tests.support.sim.random_ground import PAGE
 from tests.support.sim.reference import ReferenceMachine, run_in_order, run_shuffled
 
 TINY = load_config("tiny")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,12 +13,19 @@ from tandem.compiler.errors import Refusal
 from tandem.compiler.graph.attributes import Attributes
 from tandem.compiler.graph.expressions import tensors
 from tandem.compiler.graph.operators.compressed import DequantiseBlocks, Widen
+from tandem.compiler.graph.operators.products import Conv2d
 from tandem.compiler.graph.opspec import AnyOp, OpSpec, keywords
 from tandem.compiler.ir.dtypes import INT8
 from tandem.compiler.machines.cpu.codegen import CpuTarget
 from tandem.compiler.machines.cpu.schedules.simd import Simd
+from tandem.compiler.machines.cpu.templates.byte_codes import CompressedWeight
+from tandem.compiler.machines.cpu.templates.compressed_conv2d import (
+    compressed_conv2d,
+    most_pixels,
+    schedule_compressed_conv2d,
+    takes_codes,
+)
 from tandem.compiler.machines.cpu.templates.compressed_dense import (
-    CompressedWeight,
     compressed_dense,
     schedule_compressed_dense,
 )
@@ -78,8 +85,8 @@ class CompressedLayerOnCpu(LayerOnCpu):
     # prefetches are enough, and further ones take a quarter of the bandwidth.
     prefetches = False
 
-    def refuse(self, match: Match) -> None:
-        """Raise `Refusal` if constants do not fit; by default all do."""
+    def refuse(self, match: Match, machine: CpuTarget) -> None:
+        """Raise `Refusal` if constants do not fit, or codes do not gain; by default all do."""
 
     @abstractmethod
     def compressed(
@@ -93,7 +100,7 @@ class CompressedLayerOnCpu(LayerOnCpu):
         second are the weights, and `options` its keywords."""
 
     def bind(self, found: KernelMatch, machine: CpuTarget) -> tuple[LayerWorkload, Arguments]:
-        self.refuse(found.match)
+        self.refuse(found.match, machine)
         kernel, layer = found.kernel, found.match.lets[-1]
         parameters, given = weight_parameters(found), widening_of(found.match).attributes
         element_by_element(kernel, layer)
@@ -147,7 +154,7 @@ class CompressedDenseOnCpu(CompressedLayerOnCpu):
     patterns = layer_patterns("dense", 2, COMPRESSED)
     scheduled = staticmethod(schedule_compressed_dense)
 
-    def refuse(self, match: Match) -> None:
+    def refuse(self, match: Match, machine: CpuTarget) -> None:
         _refuse_axis_and_products(match)
 
     def tiled_extents(self, workload: LayerWorkload) -> tuple[int, int, int]:
@@ -161,11 +168,43 @@ class CompressedDenseOnCpu(CompressedLayerOnCpu):
         operands: Sequence[Tensor],
         options: Mapping[str, Any],
     ) -> PackedLayer:
-        assert isinstance(given, Widen), "matched"
-        (codes, *scales), (data, widened, *bias) = stored, operands
-        group = given.group if scales else codes.shape[1]
-        weight = CompressedWeight(codes, scales[0] if scales else None, given.table, group, widened)
+        weight, (data, _, *bias) = _byte_weight(given, stored, operands), operands
         return compressed_dense(data, weight, bias=bias[0] if bias else None, **options)
+
+
+class CompressedConv2dOnCpu(CompressedLayerOnCpu):
+    """A convolution of integers whose weights few pixels share, by `most` of a processor."""
+
+    name = "compressed_conv2d"
+    patterns = layer_patterns("conv2d", 4, COMPRESSED)
+    scheduled = staticmethod(schedule_compressed_conv2d)
+
+    def __init__(self, most: Callable[[CpuTarget], int] = most_pixels) -> None:
+        self.most = most
+
+    def refuse(self, match: Match, machine: CpuTarget) -> None:
+        result, most = match.lets[-1].type, self.most(machine)
+        assert result is not None, "kernels know the types of their values"
+        if not takes_codes(match.attributes("conv2d", Conv2d), result, most):
+            raise Refusal(
+                f"a result {result}: codes are read for {most} pixels or fewer, and where all "
+                "channels are in one group"
+            )
+        _refuse_axis_and_products(match)
+
+    def tiled_extents(self, workload: LayerWorkload) -> tuple[int, int, int]:
+        _, channels, rows, columns = workload.result.static_shape("out")
+        return channels, rows, columns
+
+    def compressed(
+        self,
+        given: Attributes,
+        stored: Sequence[Tensor],
+        operands: Sequence[Tensor],
+        options: Mapping[str, Any],
+    ) -> PackedLayer:
+        weight, (data, _, *bias) = _byte_weight(given, stored, operands), operands
+        return compressed_conv2d(data, weight, bias=bias[0] if bias else None, **options)
 
 
 class CompressedMatmulOnCpu(CompressedLayerOnCpu):
@@ -178,7 +217,7 @@ class CompressedMatmulOnCpu(CompressedLayerOnCpu):
     )
     scheduled = staticmethod(schedule_compressed_matmul)
 
-    def refuse(self, match: Match) -> None:
+    def refuse(self, match: Match, machine: CpuTarget) -> None:
         codes = match.constant("codes")
         axis = match.attributes("dequantise_blocks", DequantiseBlocks).axis
         if codes.array.ndim != 2 or axis % 2 != 0:
@@ -203,6 +242,16 @@ class CompressedMatmulOnCpu(CompressedLayerOnCpu):
         return compressed_matmul(data, weight, **options)
 
 
+def _byte_weight(
+    given: Attributes, stored: Sequence[Tensor], operands: Sequence[Tensor]
+) -> CompressedWeight:
+    """The weights of a layer of integers."""
+    assert isinstance(given, Widen), "matched"
+    (codes, *scales), widened = stored, operands[1]
+    group = given.group if scales else codes.shape[1]
+    return CompressedWeight(codes, scales[0] if scales else None, given.table, group, widened)
+
+
 def _refuse_axis_and_products(match: Match) -> None:
     """Raise `Refusal` unless groups lie along the inputs, and products with scales are int8."""
     if "scales" not in match.operands:
@@ -216,7 +265,7 @@ def _refuse_axis_and_products(match: Match) -> None:
     if INT8.low <= table.min() * largest and table.max() * largest <= INT8.high:
         return
     for row, (some, factors) in enumerate(zip(codes, scales, strict=True)):
-        spread = np.repeat(factors.astype(np.int32), given.group)[: some.size]
+        spread = np.repeat(factors.astype(np.int32), given.group, 0)[: len(some)]
         products = table[some.astype(np.uint8)] * spread
         if products.size and not INT8.low <= products.min() <= products.max() <= INT8.high:
             raise Refusal(f"output {row} has a product of an entry and a scale that is no int8")

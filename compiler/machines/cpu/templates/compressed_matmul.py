@@ -22,6 +22,7 @@ from tandem.compiler.ir.dtypes import FLOAT32, INT32, UINT8, UINT32, DType
 from tandem.compiler.ir.expr import Expr
 from tandem.compiler.machines.cpu.schedules.simd import Simd
 from tandem.compiler.machines.cpu.templates.dot_terms import SINGLE_TERMS
+from tandem.compiler.machines.cpu.templates.group_sums import CompressedLayer, in_lanes, scaled_sums
 from tandem.compiler.machines.cpu.templates.layer import (
     PackedLayer,
     product_in_tiles,
@@ -93,24 +94,6 @@ class WordLayout:
         return (group * self.steps + step) * self.parts + part
 
 
-@dataclass(frozen=True, slots=True)
-class CompressedMatmul(PackedLayer):
-    """A product with a right operand of few bits. Its programs pack codes, then scales, then zero
-    points.
-
-    Attributes
-    ----------
-    widened, partial
-        Integers in registers, and the sums of groups.
-    lanes
-        The sums in a register.
-    """
-
-    widened: Tensor
-    partial: Tensor
-    lanes: int
-
-
 def compressed_matmul(
     data: Tensor,
     weight: BlockedWeight,
@@ -119,7 +102,7 @@ def compressed_matmul(
     out_dtype: DType | None = None,
     name: str = "matmul",
     tile: Tile | None = None,
-) -> CompressedMatmul:
+) -> CompressedLayer:
     """`matmul` of real numbers, computed from packed codes.
 
     Parameters
@@ -163,7 +146,7 @@ def compressed_matmul(
 
     assert plain.source is not None
     output = compute(plain.shape, element, name, [axis.name for axis in plain.source.axes])
-    return CompressedMatmul(
+    return CompressedLayer(
         data=data,
         weight=weight.values,
         packings=tuple(packings),
@@ -284,28 +267,18 @@ def schedule_compressed_matmul(layer: PackedLayer, out: Tensor) -> Schedule:
     ScheduleError
         `out` reduces, or reads neighbours.
     """
-    assert isinstance(layer, CompressedMatmul), "a product with a right operand of few bits"
-    sums, partial, widened = layer.sums.name, layer.partial.name, layer.widened.name
+    assert isinstance(layer, CompressedLayer), "a product with a right operand of few bits"
+    assert layer.partial is not None, "blocks have scales"
+    partial, widened = layer.partial.name, layer.widened.name
     schedule = product_in_tiles(layer, out, layer.widened, layer.partial)
-    schedule = _in_lanes(schedule.set_scope(sums, Scope.LOCAL), sums, ("g", "i"), layer.lanes)
-    schedule = schedule.compute_at(partial, sums, "g").unroll(sums, "i")
-    schedule = schedule.decompose_reduction(sums, "g").set_scope(partial, Scope.LOCAL)
-    schedule = _in_lanes(schedule, partial, ("s", "q", "i"), layer.lanes)
+    schedule = scaled_sums(schedule, layer.sums, layer.partial, ("g",), ("i",), layer.lanes)
+    schedule = schedule.set_scope(partial, Scope.LOCAL)
+    schedule = in_lanes(schedule, partial, ("s", "q", "i"), layer.lanes)
     schedule = schedule.compute_at(widened, partial, "s").unroll(partial, "q")
     schedule = schedule.unroll(partial, "i").decompose_reduction(partial, "s")
     schedule = schedule.set_scope(widened, Scope.LOCAL)
-    schedule = _in_lanes(schedule, widened, ("q",), layer.lanes).unroll(widened, "q")
+    schedule = in_lanes(schedule, widened, ("q",), layer.lanes).unroll(widened, "q")
     schedule = product_on_threads(schedule, out)
     if layer.padded.source is None or layer.padded is layer.data:
         return schedule
     return schedule.vectorize(layer.padded.name, "k")
-
-
-def _in_lanes(schedule: Schedule, stage: str, outer: tuple[str, ...], lanes: int) -> Schedule:
-    """The schedule with vectors of a stage's columns inside other loops."""
-    return (
-        schedule.split(stage, "l", lanes, ("vector", "lane"))
-        .reorder(stage, *outer, "vector", "lane")
-        .vectorize(stage, "lane")
-        .unroll(stage, "vector")
-    )

@@ -12,31 +12,31 @@ missing weights, so that inner loops need no conditions.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tandem.compiler import te
 from tandem.compiler.graph.operators.products import Conv2d
-from tandem.compiler.ir.dtypes import INT32, DType
+from tandem.compiler.ir.dtypes import DType
 from tandem.compiler.ir.expr import Expr
-from tandem.compiler.ir.ops import index
 from tandem.compiler.machines.cpu.schedules.simd import Simd
 from tandem.compiler.machines.cpu.templates.conv2d_schedule import schedule_packed_conv2d
+from tandem.compiler.machines.cpu.templates.conv2d_shape import (
+    ConvShape,
+    conv_axes,
+    excess_of_channels,
+    padded_image,
+)
 from tandem.compiler.machines.cpu.templates.dot_terms import DotTerms
 from tandem.compiler.machines.cpu.templates.layer import (
-    EXCESS,
     LayerOnCpu,
     LayerWorkload,
     PackedLayer,
     layer_patterns,
-    shift,
     unpacked_inputs,
 )
 from tandem.compiler.machines.cpu.templates.register_tiles import Tile, best_tile
 from tandem.compiler.operators.conv2d import conv2d
 from tandem.compiler.te import Tensor, compute, reduce_axis
 from tandem.compiler.te.tensor import Reduction
-
-_ZERO = index(0)
 
 
 def packed_conv2d(
@@ -92,26 +92,17 @@ def packed_conv2d(
     if groups > 1 and outputs // groups % tile.channels:
         return None
     terms = DotTerms.of(dot, inputs)
-    axes = tuple(
-        _Axis(
-            data.shape[2 + number],
-            kernel[number],
-            strides[number],
-            dilation[number],
-            padding[number],
-            -(-plain.shape[2 + number] // step) * step,
-            copied=dot is not None,
-        )
-        for number, step in enumerate((tile.rows, tile.columns))
+    axes = conv_axes(
+        data, kernel, plain.shape[2:], tile, strides, padding, dilation, copied=dot is not None
     )
     steps = -(-inputs // terms.count)
-    shape = _Shape(groups, inputs, steps, outputs, tile.channels, terms, axes)
+    shape = ConvShape(groups, inputs, steps, outputs, tile.channels, terms, axes)
     padded = data
     if dot is not None or data.source is not None or not all(each.direct for each in axes):
-        padded = _padded(data, shape, f"{name}_pad", shifted is not None)
+        padded = padded_image(data, shape, f"{name}_pad", shifted is not None)
     packings = [_packing(weight, shape, f"{name}_weight")]
     if shifted:
-        packings.append(_excess(weight, shape, f"{name}_excess"))
+        packings.append(excess_of_channels(weight, shape, f"{name}_excess"))
     packed = unpacked_inputs(packings)
     sums = _sums(padded, packed[0], shape, plain.dtype, f"{name}_sum")
 
@@ -127,105 +118,7 @@ def packed_conv2d(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Axis:
-    """An axis of a convolution.
-
-    Attributes
-    ----------
-    extent
-        Elements of the image.
-    before
-        Elements of padding before the image.
-    count
-        Number of windows, rounded up to whole tiles.
-    copied
-        Whether the padded image is a copy in any case.
-    """
-
-    extent: int
-    kernel: int
-    stride: int
-    dilation: int
-    before: int
-    count: int
-    copied: bool
-
-    @property
-    def step(self) -> int:
-        """Stride of windows in the padded image."""
-        return 1 if self.copied and self.kernel == 1 else self.stride
-
-    @property
-    def pitch(self) -> int:
-        """Distance in the image of adjacent elements of the padded image: a copy for windows of one
-        element leaves out the elements between windows."""
-        return self.stride if self.copied and self.kernel == 1 else 1
-
-    @property
-    def size(self) -> int:
-        """Elements of the padded image."""
-        return (self.count - 1) * self.step + (self.kernel - 1) * self.dilation + 1
-
-    @property
-    def direct(self) -> bool:
-        """Whether the image needs no padding along this axis."""
-        return self.pitch == 1 and self.before == 0 and self.size <= self.extent
-
-    def conditions(self, i: Expr) -> list[Expr]:
-        """The conditions under which element `i` of the padded image is one of the image."""
-        found = [index(self.before) <= i * self.pitch] if self.before else []
-        if (self.size - 1) * self.pitch - self.before >= self.extent:
-            found.append(i * self.pitch < self.extent + self.before)
-        return found
-
-    def position(self, i: Expr) -> Expr:
-        """The position in the image of element `i` of the padded image."""
-        return i * self.pitch - self.before
-
-
-@dataclass(frozen=True, slots=True)
-class _Shape:
-    """Extents of a convolution: `inputs` channels of a group in `steps` steps of a dot product's
-    `terms`, `outputs` in blocks of `channels`."""
-
-    groups: int
-    inputs: int
-    steps: int
-    outputs: int
-    channels: int
-    terms: DotTerms
-    axes: tuple[_Axis, ...]
-
-    @property
-    def blocks(self) -> int:
-        return -(-self.outputs // self.channels)
-
-
-def _padded(data: Tensor, shape: _Shape, name: str, shifted: bool) -> Tensor:
-    """The image with its border: `[n, ci, y, x]`, or `[n, ci, y, x, k]` for dot products, shifted
-    or not."""
-    (y_axis, x_axis), inner = shape.axes, shape.terms.data_extents
-
-    def element(n: Expr, ci: Expr, y: Expr, x: Expr, k: Expr = _ZERO) -> Expr:
-        channel, conditions = ci, []
-        if inner:
-            own = ci % shape.steps * shape.terms.count + k
-            channel = ci // shape.steps * shape.inputs + own
-            if shape.inputs % shape.terms.count:
-                conditions.append(own < shape.inputs)
-        conditions += y_axis.conditions(y) + x_axis.conditions(x)
-        value, border = data[n, channel, y_axis.position(y), x_axis.position(x)], 0
-        if shifted:
-            value, border = shift(value), EXCESS
-        return te.select(te.all_of(*conditions), value, border) if conditions else value
-
-    channels = shape.groups * shape.steps
-    extents = (data.shape[0], channels, y_axis.size, x_axis.size, *inner)
-    return compute(extents, element, name, ["n", "ci", "y", "x", "k"][: len(extents)])
-
-
-def _packing(weight: Tensor, shape: _Shape, name: str) -> Tensor:
+def _packing(weight: Tensor, shape: ConvShape, name: str) -> Tensor:
     """The weights in blocks of output channels: `[cb, ci, ky, kx, l]`, with axes of `DotTerms`."""
 
     def element(cb: Expr, ci: Expr, ky: Expr, kx: Expr, *inner: Expr) -> Expr:
@@ -245,45 +138,19 @@ def _packing(weight: Tensor, shape: _Shape, name: str) -> Tensor:
     return compute(extents, element, name, names)
 
 
-def _excess(weight: Tensor, shape: _Shape, name: str) -> Tensor:
-    """What shifted data adds to the sums: `[cb, l]`."""
-    _, *inner = weight.shape
-    axes = [
-        reduce_axis(extent, axis) for extent, axis in zip(inner, ("ci", "ky", "kx"), strict=True)
-    ]
-
-    def element(cb: Expr, at: Expr) -> Reduction:
-        channel = cb * shape.channels + at
-        value = te.cast(weight[(channel, *axes)], INT32) * EXCESS
-        if shape.outputs % shape.channels:
-            value = te.select(channel < shape.outputs, value, 0)
-        return te.sum(value, axes)
-
-    return compute((shape.blocks, shape.channels), element, name, ["cb", "l"])
-
-
-def _sums(padded: Tensor, packed: Tensor, shape: _Shape, dtype: DType, name: str) -> Tensor:
+def _sums(padded: Tensor, packed: Tensor, shape: ConvShape, dtype: DType, name: str) -> Tensor:
     """The sums, in blocks of output channels."""
-    y_axis, x_axis = shape.axes
     ci = reduce_axis(shape.steps, "ci")
-    ky, kx = reduce_axis(y_axis.kernel, "ky"), reduce_axis(x_axis.kernel, "kx")
-    terms = shape.terms.axes()
+    (ky, kx), terms = shape.window(), shape.terms.axes()
 
     def element(n: Expr, cb: Expr, y: Expr, x: Expr, at: Expr) -> Reduction:
-        channel: Expr = ci
-        if shape.groups > 1:
-            blocks_per_group = shape.outputs // shape.groups // shape.channels
-            channel = cb // blocks_per_group * shape.steps + ci
-        row = y * y_axis.step + ky * y_axis.dilation
-        column = x * x_axis.step + kx * x_axis.dilation
         inner = [shape.terms.data_index(terms)] if terms else []
-        left = padded[(n, channel, row, column, *inner)]
+        left = padded[(*shape.element((n, cb, y, x), ci, ky, kx), *inner)]
         right = packed[(cb, ci, ky, kx, *shape.terms.weight_indices(at, terms))]
         product = te.cast(left, dtype) * te.cast(right, dtype)
         return te.sum(product, (ci, ky, kx, *terms))
 
-    extents = (padded.shape[0], shape.blocks, y_axis.count, x_axis.count, shape.channels)
-    return compute(extents, element, name, ["n", "cb", "y", "x", "l"])
+    return compute(shape.sums(padded.shape[0]), element, name, ["n", "cb", "y", "x", "l"])
 
 
 class Conv2dOnCpu(LayerOnCpu):

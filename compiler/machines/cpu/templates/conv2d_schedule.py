@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tandem.compiler.ir.buffer import Scope
+from tandem.compiler.machines.cpu.templates.conv2d_shape import WINDOW
 from tandem.compiler.machines.cpu.templates.layer import (
     PackedLayer,
     carry_in_registers,
@@ -38,10 +39,19 @@ def schedule_packed_conv2d(conv: PackedLayer, out: Tensor) -> Schedule:
     ScheduleError
         `out` reduces, or reads neighbours.
     """
+    schedule = conv_in_tiles(conv, out)
+    inner = (*conv.terms.steps, "y", "x")
+    terms = "ci", *WINDOW
+    schedule = carry_in_registers(schedule, conv.sums.name, terms, inner, conv.dot)
+    return conv_on_threads(schedule, conv, out)
+
+
+def conv_in_tiles(conv: PackedLayer, out: Tensor, *others: Tensor) -> Schedule:
+    """`packed_layer_schedule` of a convolution: a tile's sums are computed where `out` has them."""
     assert out.source is not None
     n, co, y, x = (each.name for each in out.source.axes)
     sums, tile = conv.sums.name, f"{out.name}_tile"
-    schedule = packed_layer_schedule(conv, out)
+    schedule = packed_layer_schedule(conv, out, *others)
     schedule = (
         schedule.cache_write(out.name, Scope.LOCAL, tile)
         .split(out.name, co, conv.tile.channels, ("block", "l"))
@@ -55,15 +65,20 @@ def schedule_packed_conv2d(conv: PackedLayer, out: Tensor) -> Schedule:
     )
     if _has_whole_rows(conv, out):
         schedule = _transposed_operands(schedule, out, tile)
-    schedule = (
+    return (
         schedule.reorder(tile, y, x, "l")
         .vectorize(tile, "l")
         .unroll(tile, y)
         .unroll(tile, x)
         .set_layout(tile, ("0", "2", "3", "1"))
     )
-    inner = (*conv.terms.steps, "y", "x")
-    schedule = carry_in_registers(schedule, sums, ("ci", "ky", "kx"), inner, conv.dot)
+
+
+def conv_on_threads(schedule: Schedule, conv: PackedLayer, out: Tensor) -> Schedule:
+    """The schedule of `conv_in_tiles` with tiles that are transposed to the output; blocks of
+    channels and rows of tiles are distributed over threads."""
+    assert out.source is not None
+    n = out.source.axes[0].name
     schedule = _transposed_store(schedule, conv, out)
     whole = out.shape[2] // conv.tile.rows
     if 0 < whole < -(-out.shape[2] // conv.tile.rows):
@@ -119,9 +134,9 @@ def _pad(schedule: Schedule, conv: PackedLayer) -> Schedule:
     """Schedules the padded image: vectors of a row, planes distributed over threads."""
     pad = conv.padded.name
     schedule = copy_on_threads(schedule, conv.padded, "n", "ci")
-    if conv.dot is None:
+    if not conv.terms.extents:
         return schedule.vectorize(pad, "x")
-    # Channels of a dot product are interleaved.
+    # Terms are interleaved.
     columns = conv.padded.shape[3]
     rest = columns % _PADDED_LANES
     stages = [pad]

@@ -11,34 +11,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
 
 from tandem.compiler import te
 from tandem.compiler.ir.dtypes import DType
 from tandem.compiler.ir.expr import Expr
 from tandem.compiler.ir.ops import index
-from tandem.compiler.machines.cpu.codegen import CpuTarget
-from tandem.compiler.machines.cpu.schedules.lanes import divisor
 from tandem.compiler.machines.cpu.schedules.simd import Simd
 from tandem.compiler.machines.cpu.templates.dot_terms import SINGLE_TERMS
-from tandem.compiler.machines.cpu.templates.flat_rows import (
-    flat_image_in_lanes,
-    flat_result_in_lanes,
+from tandem.compiler.machines.cpu.templates.flat_layer import (
+    FlatLayerOnCpu,
+    flat_in_tiles,
+    flat_on_threads,
 )
-from tandem.compiler.machines.cpu.templates.layer import (
-    LayerOnCpu,
-    LayerWorkload,
-    PackedLayer,
-    layer_patterns,
-    packed_layer_schedule,
-)
+from tandem.compiler.machines.cpu.templates.layer import PackedLayer
 from tandem.compiler.machines.cpu.templates.register_tiles import Tile
 from tandem.compiler.operators.conv2d import conv2d
-from tandem.compiler.plan.space import Bools, Choices, Floats, Space
 from tandem.compiler.te import Tensor, compute, reduce_axis
-from tandem.compiler.te.knobs import Choice
 from tandem.compiler.te.schedule import Schedule
 from tandem.compiler.te.tensor import Reduction
 
@@ -199,55 +187,18 @@ def schedule_flat_depthwise(layer: PackedLayer, out: Tensor) -> Schedule:
     ScheduleError
         `out` reduces, or reads neighbours.
     """
-    assert out.source is not None
     assert isinstance(layer, FlatLayer)
-    n, c, _, x = (axis.name for axis in out.source.axes)
-    sums, flat, rows = layer.sums.name, layer.padded.name, layer.rows
-    schedule = (
-        packed_layer_schedule(layer, out)
-        .split(out.name, c, divisor(out.shape[1], _CHANNELS), ("block", "c"))
-        .compute_at(sums, out.name, "block")
-        .compute_at(flat, out.name, "block")
-        .split(sums, "p", layer.tile.columns, ("p", "q"))
-        .split(sums, "q", rows.lanes, ("vector", "lane"))
-        .reorder(sums, "p", "ky", "kx", "vector", "lane")
-        .unroll(sums, "vector")
-        .vectorize(sums, "lane")
-        .decompose_reduction(sums, "ky")
-    )
-    flat_image = flat_image_in_lanes(schedule, layer.padded, "q", layer.data.shape[3], layer.simd)
-    if flat_image is None:
-        schedule = schedule.split(flat, "q", rows.width, ("y", "x")).vectorize(flat, "x")
-    else:
-        schedule = flat_image
-    flat_result = flat_result_in_lanes(schedule, out, layer.sums, rows.width, layer.simd)
-    schedule = schedule.vectorize(out.name, x) if flat_result is None else flat_result
+    sums, rows = layer.sums.name, layer.rows
+    schedule = flat_in_tiles(layer, out, _CHANNELS, rows.lanes)
+    schedule = schedule.vectorize(sums, "lane").decompose_reduction(sums, "ky")
     if layer.weight.shape[2] * layer.weight.shape[3] <= _WRITTEN_OUT:
         schedule = schedule.unroll(sums, "ky").unroll(sums, "kx")
-    return schedule.fuse(out.name, n, "block", "task").parallel(out.name, "task")
+    return flat_on_threads(schedule, layer, out, rows.width, rows.width, layer.simd)
 
 
-class DepthwiseOnCpu(LayerOnCpu):
+class DepthwiseOnCpu(FlatLayerOnCpu):
     """A depthwise convolution whose rows do not fill vectors; its weights are read as they are."""
 
     name = "depthwise"
-    patterns = layer_patterns("conv2d", rank=4)
     packed = staticmethod(flat_depthwise)
     scheduled = staticmethod(schedule_flat_depthwise)
-
-    def tiled_extents(self, workload: LayerWorkload) -> tuple[int, int, int]:
-        _, channels, rows, columns = workload.result.static_shape("out")
-        return channels, rows, columns
-
-    def space(self, workload: LayerWorkload, machine: CpuTarget) -> Space:
-        return Space({"lanes": (Simd.of(machine).lanes(workload.result.dtype),)})
-
-    def fits(self, workload: LayerWorkload, choices: Choices, machine: CpuTarget) -> Bools:
-        return np.ones(len(choices), bool)
-
-    def estimate(self, workload: LayerWorkload, choices: Choices, machine: CpuTarget) -> Floats:
-        """The same for all choices: there is one."""
-        return np.zeros(len(choices))
-
-    def options(self, choice: Choice) -> dict[str, Any]:
-        return {}

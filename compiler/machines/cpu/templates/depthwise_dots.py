@@ -14,39 +14,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
 
 from tandem.compiler import te
 from tandem.compiler.ir.dtypes import INT8, INT32, UINT8, DType
 from tandem.compiler.ir.expr import Expr
 from tandem.compiler.ir.ops import index
 from tandem.compiler.ir.stmt import PrimFunc
-from tandem.compiler.machines.cpu.codegen import CpuTarget
 from tandem.compiler.machines.cpu.intrinsics import DEPTH, WINDOWS_READ
-from tandem.compiler.machines.cpu.schedules.lanes import divisor
 from tandem.compiler.machines.cpu.schedules.simd import Simd
 from tandem.compiler.machines.cpu.templates.dot_terms import SINGLE_TERMS
-from tandem.compiler.machines.cpu.templates.flat_rows import (
-    flat_image_in_lanes,
-    flat_result_in_lanes,
+from tandem.compiler.machines.cpu.templates.flat_layer import (
+    FlatLayerOnCpu,
+    flat_in_tiles,
+    flat_on_threads,
 )
 from tandem.compiler.machines.cpu.templates.layer import (
     EXCESS,
-    LayerOnCpu,
-    LayerWorkload,
     PackedLayer,
-    layer_patterns,
-    packed_layer_schedule,
     shift,
     unpacked_inputs,
 )
 from tandem.compiler.machines.cpu.templates.register_tiles import Tile
 from tandem.compiler.operators.conv2d import conv2d
-from tandem.compiler.plan.space import Bools, Choices, Floats, Space
 from tandem.compiler.te import Tensor, compute, reduce_axis
-from tandem.compiler.te.knobs import Choice
 from tandem.compiler.te.schedule import Schedule
 from tandem.compiler.te.tensor import Reduction
 
@@ -276,60 +266,26 @@ def schedule_dotted_depthwise(layer: PackedLayer, out: Tensor) -> Schedule:
     ScheduleError
         `out` reduces, or reads neighbours.
     """
-    assert out.source is not None
     assert isinstance(layer, DottedLayer)
-    n, c, _, x = (axis.name for axis in out.source.axes)
-    sums, image, flat, simd = layer.sums.name, layer.padded.name, layer.flat, layer.simd
+    sums, image, flat = layer.sums.name, layer.padded.name, layer.flat
     channel = flat.sums * INT32.bits // 8 + flat.strides[0] * flat.rows * flat.width
     most = max(1, min(_CHANNELS, _NEAREST_CACHE // channel))
     schedule = (
-        packed_layer_schedule(layer, out)
-        .split(out.name, c, divisor(out.shape[1], most), ("block", "c"))
-        .compute_at(sums, out.name, "block")
-        .compute_at(image, out.name, "block")
-        .split(sums, "p", layer.tile.columns, ("p", "q"))
-        .split(sums, "q", flat.lanes, ("vector", "lane"))
-        .reorder(sums, "p", "ky", "kx", "vector", "lane", "k")
-        .unroll(sums, "vector")
+        flat_in_tiles(layer, out, most, flat.lanes, ("k",))
         .unroll(sums, "ky")
         .unroll(sums, "kx")
         .decompose_reduction(sums, "ky")
         .vectorize(f"{sums}_init", "lane")
         .tensorize(sums, "lane", layer.windows)
+        .unroll(image, "f")
     )
-    flat_image = flat_image_in_lanes(
-        schedule.unroll(image, "f"), layer.padded, "q", layer.data.shape[3], simd, flat.strides[0]
-    )
-    if flat_image is None:
-        schedule = schedule.split(image, "q", flat.width, ("y", "x")).vectorize(image, "x")
-    else:
-        schedule = flat_image
-    flat_result = flat_result_in_lanes(schedule, out, layer.sums, flat.pitch, simd)
-    schedule = schedule.vectorize(out.name, x) if flat_result is None else flat_result
-    return schedule.fuse(out.name, n, "block", "task").parallel(out.name, "task")
+    given = flat.width, flat.pitch, layer.simd, flat.strides[0]
+    return flat_on_threads(schedule, layer, out, *given)
 
 
-class DottedDepthwiseOnCpu(LayerOnCpu):
+class DottedDepthwiseOnCpu(FlatLayerOnCpu):
     """A depthwise convolution of bytes with constant weights, which are packed once."""
 
     name = "depthwise_dots"
-    patterns = layer_patterns("conv2d", rank=4)
     packed = staticmethod(dotted_depthwise)
     scheduled = staticmethod(schedule_dotted_depthwise)
-
-    def tiled_extents(self, workload: LayerWorkload) -> tuple[int, int, int]:
-        _, channels, rows, columns = workload.result.static_shape("out")
-        return channels, rows, columns
-
-    def space(self, workload: LayerWorkload, machine: CpuTarget) -> Space:
-        return Space({"lanes": (Simd.of(machine).lanes(workload.result.dtype),)})
-
-    def fits(self, workload: LayerWorkload, choices: Choices, machine: CpuTarget) -> Bools:
-        return np.ones(len(choices), bool)
-
-    def estimate(self, workload: LayerWorkload, choices: Choices, machine: CpuTarget) -> Floats:
-        """The same for all choices: there is one."""
-        return np.zeros(len(choices))
-
-    def options(self, choice: Choice) -> dict[str, Any]:
-        return {}

@@ -2,8 +2,9 @@
 
 The accelerator has an AXI4 port that takes a beat each cycle, reads and writes at once; its timing
 is `hw.memory_model.MemoryModel` with an interval of 1. The processor has a Wishbone port, and the
-cycles that the accelerator leaves. One read and one write port are what a block RAM has. What is
-read goes from the blocks, which lie all over a chip, into a register or a queue first.
+cycles that the accelerator leaves. One read and one write port are what a block RAM has. The blocks
+lie all over a chip: what they are told comes from registers, and what is read goes into a register
+or a queue first.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from migen import READ_FIRST, Case, Cat, If, Memory, Mux, Replicate, Signal
 from tandem.workbench.soc.description import LEAST_LATENCY
 
 _DECERR = 3
-_READ = 4
-"""Beats that were asked for and not taken yet; 3 are on their way when one is taken every cycle."""
+_READ = 8
+"""Beats that were asked for and not taken yet; 4 are on their way when one is taken every cycle."""
 _NEXT_ADDRESS = 0b010
 """Wishbone's `cti` while a burst goes on."""
 
@@ -57,14 +58,17 @@ class SharedMemory(LiteXModule):
         self._beat_bits, self._size_bits = (beat - 1).bit_length(), (bytes - 1).bit_length()
         self._origin, self._bytes, self._id_width = origin, bytes, id_width
         self._latency, self._in_flight = latency, in_flight
-        memory = Memory(data_width, bytes // beat)
+        # The contents come in place of this file, so that the hardware stays the same.
+        memory = Memory(data_width, bytes // beat, init=[0])
         # LiteX would make registers of an attribute that is a memory.
         self.arrays = (memory,)
         self.specials += memory
         self.read_port = memory.get_port(has_re=True, mode=READ_FIRST)
         self.write_port = memory.get_port(write_capable=True, we_granularity=8, mode=READ_FIRST)
         self.specials += self.read_port, self.write_port
-        self._processor(data_width // 32, self._reads(), self._writes())
+        self._words = data_width // 32
+        self._processor_reads(*self._reads())
+        self._processor_writes(*self._writes())
 
     def _index(self, address: Any) -> Any:
         return address[self._beat_bits : self._size_bits]
@@ -97,21 +101,20 @@ class SharedMemory(LiteXModule):
         self.sync += count.eq(count + up - down)
         return count
 
-    def _later(self, pulse: Any, cycles: int) -> Any:
+    def _later(self, value: Any, cycles: int) -> Any:
         for _ in range(cycles):
-            after = Signal()
-            self.sync += after.eq(pulse)
-            pulse = after
-        return pulse
+            after = Signal.like(value)
+            self.sync += after.eq(value)
+            value = after
+        return value
 
-    def _reads(self) -> tuple[Any, Any, Any]:
-        """The read channels. Returns whether the processor may read in this cycle, whether the
-        accelerator does, and where."""
+    def _reads(self) -> tuple[Any, Any]:
+        """The read channels. Returns whether the accelerator reads in this cycle, and where."""
         bus, answered, started, last = self.axi, Signal(), Signal(), Signal()
-        taken, inside, loaded = Signal(), Signal(), Signal()
+        taken, inside, asked, loaded = Signal(), Signal(), Signal(), Signal()
         layout = [("data", len(bus.r.data)), ("id", self._id_width), ("inside", 1)]
-        found = stream.SyncFIFO(layout, _READ)
-        self.submodules += found
+        found, taker = stream.SyncFIFO(layout, _READ), stream.Buffer(layout)
+        self.submodules += found, taker
         beats = self._counter(started, taken, _READ)
         head, accepted = self._addresses(bus.ar, answered)
         ready = self._counter(
@@ -128,21 +131,23 @@ class SharedMemory(LiteXModule):
             head.ready.eq(started & last),
             found.sink.valid.eq(loaded),
             found.sink.data.eq(self.read_port.dat_r),
-            bus.r.valid.eq(found.source.valid),
-            found.source.ready.eq(bus.r.ready),
-            bus.r.data.eq(found.source.data),
-            bus.r.last.eq(found.source.last),
-            bus.r.id.eq(found.source.id),
-            bus.r.resp.eq(Mux(found.source.inside, 0, _DECERR)),
+            found.source.connect(taker.sink),
+            bus.r.valid.eq(taker.source.valid),
+            taker.source.ready.eq(bus.r.ready),
+            bus.r.data.eq(taker.source.data),
+            bus.r.last.eq(taker.source.last),
+            bus.r.id.eq(taker.source.id),
+            bus.r.resp.eq(Mux(taker.source.inside, 0, _DECERR)),
         ]
         self.sync += [
             If(started, offset.eq(Mux(last, 0, offset + 1))),
-            loaded.eq(started),
-            found.sink.last.eq(last),
-            found.sink.id.eq(head.id),
-            found.sink.inside.eq(inside),
+            asked.eq(started),
+            loaded.eq(asked),
+            found.sink.last.eq(self._later(last, 1)),
+            found.sink.id.eq(self._later(head.id, 1)),
+            found.sink.inside.eq(self._later(inside, 1)),
         ]
-        return ~started, started, self._index(address)
+        return started, self._index(address)
 
     def _writes(self) -> tuple[Any, Any, Any, Any]:
         """The write channels. Returns whether, where, what and which bytes the accelerator writes
@@ -178,38 +183,25 @@ class SharedMemory(LiteXModule):
         strobes = Mux(inside, bus.w.strb, 0)
         return taken, self._index(address), bus.w.data, strobes
 
-    def _processor(
-        self, words: int, read: tuple[Any, Any, Any], written: tuple[Any, Any, Any, Any]
-    ) -> None:
-        """The Wishbone port, in cycles that are left: a word, or in a burst the word and those
-        behind it of the `words` of its beat, one a cycle."""
-        bus = self.bus
-        (free, started, read_index), (taken, write_index, data, strobes) = read, written
-        wanted, reads, writes, word = Signal(), Signal(), Signal(), Signal(max=max(words, 2))
-        loaded, beat, done, another = Signal(), Signal(32 * words), Signal(), Signal()
-        word_bits = (words - 1).bit_length()
-        index = bus.adr[word_bits : self._size_bits - 2]
-        lane = bus.adr[:word_bits] if word_bits else 0
-        lanes = [Replicate(lane == number, 4) & bus.sel for number in range(words)]
+    def _processor_reads(self, started: Any, started_index: Any) -> None:
+        """Reads at the Wishbone port, in cycles that the accelerator leaves: a word, or in a burst
+        the words behind it, too, one a cycle where the next beat comes in time."""
+        bus, words = self.bus, self._words
+        reading, goes_on, ahead, reads, taken = Signal(), Signal(), Signal(), Signal(), Signal()
+        asked, loaded, held = Signal(), Signal(), Signal()
+        beat, word = Signal(32 * words), Signal(max=max(words, 2))
+        index, lane = self._place(bus.adr)
+        next_index, chosen = Signal.like(index), Signal.like(index)
+        # A beat that is asked for then comes when the last word of the one before is taken.
+        early = {1: asked, 2: loaded}.get(words, taken & (word == words - 3))
         self.comb += [
-            wanted.eq(bus.cyc & bus.stb & ~done & ~loaded),
-            reads.eq(wanted & ~bus.we & free),
-            writes.eq(wanted & bus.we & ~taken),
-            self.read_port.adr.eq(Mux(reads, index, read_index)),
-            self.read_port.re.eq(reads | started),
-            self.write_port.adr.eq(Mux(taken, write_index, index)),
-            self.write_port.dat_w.eq(Mux(taken, data, Replicate(bus.dat_w, words))),
-            If(taken, self.write_port.we.eq(strobes)).Elif(
-                writes, self.write_port.we.eq(Cat(*lanes))
-            ),
-            bus.ack.eq(done & bus.cyc & bus.stb),
-            another.eq(
-                bus.ack
-                & ~bus.we
-                & (bus.cti == _NEXT_ADDRESS)
-                & (bus.bte == 0)
-                & (word != words - 1)
-            ),
+            reading.eq(bus.cyc & bus.stb & ~bus.we),
+            goes_on.eq(reading & (bus.cti == _NEXT_ADDRESS) & (bus.bte == 0)),
+            taken.eq(reading & held),
+            ahead.eq(goes_on & early),
+            reads.eq((ahead | (reading & ~held & ~asked & ~loaded)) & ~started),
+            chosen.eq(Mux(ahead, next_index, index)),
+            If(taken, bus.ack.eq(1)),
             Case(
                 word,
                 {
@@ -219,8 +211,36 @@ class SharedMemory(LiteXModule):
             ),
         ]
         self.sync += [
-            loaded.eq(reads),
-            If(loaded, beat.eq(self.read_port.dat_r)),
-            done.eq(loaded | writes | another),
-            If(another, word.eq(word + 1)).Elif(wanted, word.eq(lane)),
+            self.read_port.re.eq(reads | started),
+            self.read_port.adr.eq(Mux(started, started_index, chosen)),
+            If(reads, next_index.eq(chosen + 1)),
+            asked.eq(reads),
+            loaded.eq(asked),
+            If(taken, word.eq(word + 1), held.eq(word != words - 1)),
+            If(loaded, beat.eq(self.read_port.dat_r), word.eq(Mux(held, 0, lane)), held.eq(1)),
+            # What was asked for ahead, a burst that ends leaves behind.
+            If(~reading | (taken & ~goes_on), asked.eq(0), loaded.eq(0), held.eq(0)),
         ]
+
+    def _processor_writes(self, taken: Any, taken_index: Any, data: Any, strobes: Any) -> None:
+        """Writes of words at the Wishbone port, in cycles that the accelerator leaves."""
+        bus, words = self.bus, self._words
+        writing, writes, done = Signal(), Signal(), Signal()
+        index, lane = self._place(bus.adr)
+        lanes = [Replicate(lane == number, 4) & bus.sel for number in range(words)]
+        self.comb += [
+            writing.eq(bus.cyc & bus.stb & bus.we),
+            writes.eq(writing & ~done & ~taken),
+            If(writing & done, bus.ack.eq(1)),
+        ]
+        self.sync += [
+            done.eq(writes),
+            self.write_port.adr.eq(Mux(taken, taken_index, index)),
+            self.write_port.dat_w.eq(Mux(taken, data, Replicate(bus.dat_w, words))),
+            self.write_port.we.eq(Mux(taken, strobes, Mux(writes, Cat(*lanes), 0))),
+        ]
+
+    def _place(self, address: Any) -> tuple[Any, Any]:
+        """The beat that a word's address is of, and the number of the word there."""
+        bits = (self._words - 1).bit_length()
+        return address[bits : self._size_bits - 2], address[:bits] if bits else 0

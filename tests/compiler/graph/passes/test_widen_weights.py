@@ -38,7 +38,7 @@ def layer(form: WeightFormat, group: int = 4) -> Function:
 @pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
 def test_constants_are_what_the_operator_gives(form: WeightFormat) -> None:
     before = layer(form)
-    after = transform(before, (WidenWeights(lambda _: False),))
+    after = transform(before, (WidenWeights(lambda _, __: False),))
     assert [let.name for let in after.body.lets] == ["y"]
     data = np.random.default_rng(1).integers(-128, 128, (2, 10)).astype(np.int8)
     assert np.array_equal(evaluate(before, [data]), evaluate(after, [data]))
@@ -46,7 +46,7 @@ def test_constants_are_what_the_operator_gives(form: WeightFormat) -> None:
 
 def test_kept_for_a_layer_that_takes_codes() -> None:
     before = layer(FORMATS[0])
-    assert transform(before, (WidenWeights(lambda call: call.callee.name == "dense"),)) == before
+    assert transform(before, (WidenWeights(lambda call, _: call.callee.name == "dense"),)) == before
 
 
 def test_another_reader_gets_constants_and_the_layer_too() -> None:
@@ -54,13 +54,13 @@ def test_another_reader_gets_constants_and_the_layer_too() -> None:
     shown = Let("z", Call(OPERATORS["identity"], (Var("w"),)))
     body = Body((*before.body.lets, shown), Var("z"))
     whole = Function("layer", before.params, body)
-    after = transform(whole, (WidenWeights(lambda call: call.callee.name == "dense"),))
+    after = transform(whole, (WidenWeights(lambda call, _: call.callee.name == "dense"),))
     assert [let.name for let in after.body.lets] == ["y", "z"]
 
 
 def test_weights_that_are_the_result() -> None:
     before = layer(FORMATS[0])
     whole = Function("layer", before.params, Body(before.body.lets[:1], Var("w")))
-    after = transform(whole, (WidenWeights(lambda _: True),))
+    after = transform(whole, (WidenWeights(lambda _, __: True),))
     assert isinstance(after.body.result, Constant)
     assert np.array_equal(after.body.result.array, evaluate(whole, [np.zeros((2, 10), np.int8)]))

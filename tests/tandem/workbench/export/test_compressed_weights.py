@@ -7,19 +7,29 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tandem.compiler.graph.evaluate import evaluate
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.parser import parse_function
 from tandem.compiler.machines.cpu.codegen import CpuTarget
 from tandem.compiler.machines.cpu.processors import PROCESSORS
 from tandem.hw.weight_formats import BINARY, INT4, MXFP4, TERNARY, WeightFormat
 from tandem.runtime.artifact import from_bytes, to_bytes
 from tandem.workbench.export import export_library
-from tests.support.compiler.machines.cpu.compressed import Weights, compiled, run
+from tests.support.compiler.machines.cpu.compressed import (
+    Weights,
+    compiled,
+    compiled_with_codes,
+    constant_types,
+    run,
+)
 from tests.support.compiler.operators.operators import numbers, same
 from tests.support.workbench.cross import CROSS
 
-LAYER = """  d = dense(x, w)
-  y = requantise(d, int32[](3), int64[](7), shift=9, low=-128, high=127)
+REQUANTISED = """  y = requantise(d, int32[](3), int64[](7), shift=9, low=-128, high=127)
   return y
 """
+LAYER = f"  d = dense(x, w)\n{REQUANTISED}"
+CONVOLUTION = "  d = conv2d(x, w, padding=[1, 1, 1, 1], strides=[2, 1])\n"
 
 
 def layer(form: WeightFormat, rows: int, shape: tuple[int, int]) -> Weights:
@@ -38,6 +48,33 @@ def test_other_processors(form: WeightFormat, processor: str, tmp_path: Path) ->
 @pytest.mark.parametrize("rows", [1, 3])
 def test_all_processors(rows: int, form: WeightFormat, processor: str, tmp_path: Path) -> None:
     check(form, rows, processor, tmp_path)
+
+
+@pytest.mark.parametrize("processor", ["cortex-a55", "cortex-a72", "rv64gc", "wasm32"])
+def test_convolutions_on_other_processors(processor: str, tmp_path: Path) -> None:
+    check_convolution(INT4, processor, tmp_path)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("processor", PROCESSORS)
+@pytest.mark.parametrize("form", [INT4, MXFP4, TERNARY, BINARY], ids=lambda form: form.name)
+def test_convolutions_on_all_processors(form: WeightFormat, processor: str, tmp_path: Path) -> None:
+    check_convolution(form, processor, tmp_path)
+
+
+def check_convolution(form: WeightFormat, processor: str, folder: Path) -> None:
+    """Compare a convolution on a processor with the evaluator's of the widened weights."""
+    CROSS[processor].require()
+    weights = Weights.windows(form, (36, 40, 3, 3), 8 if form.bits == 4 else 32)
+    text = CONVOLUTION + REQUANTISED
+    params = "x: int8[1, 40, 5, 3]"
+    given = {"x": numbers(3, (1, 40, 5, 3), "int8")}
+    plain = parse_function(f"func @f({params}, w: int8[36, 40, 3, 3]):\n{text}", OPERATORS)
+    wanted = {"y": np.asarray(evaluate(plain, [given["x"], weights.values]))}
+    there = compiled_with_codes(weights.graph(params, text), PROCESSORS[processor])
+    assert "int8" not in constant_types(there), "codes are packed into bytes"
+    export_library(there, folder / "library", given, wanted, "convolution")
+    assert CROSS[processor].check(folder / "library") == "as expected\n"
 
 
 def check(form: WeightFormat, rows: int, processor: str, folder: Path) -> None:

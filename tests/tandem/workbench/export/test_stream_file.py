@@ -13,7 +13,8 @@ import tandem
 from tandem.hw.isa import Program
 from tandem.runtime.artifact import StreamCode, streams_of
 from tandem.workbench.errors import ExportError
-from tandem.workbench.export.stream_file import pack, stream_file
+from tandem.workbench.export import stream_file as files
+from tandem.workbench.export.stream_file import head_bytes, pack, stream_file
 from tests.support.sim.programs import random_program
 from tests.support.sim.streams import memory_of, segments_of
 
@@ -49,6 +50,11 @@ def test_any_image(places: list[int], seed: int, size: int) -> None:
     # A processor copies words.
     assert len(content) % 4 == 0
     assert all(at % 8 == size % 8 == 0 for at, size in segments_of(content))
+    # The same places, read from what comes before their bytes.
+    placed = [(at, len(part)) for at, part in files.segments_of(content)]
+    assert placed == segments_of(content)
+    parts = b"".join(part for _, part in files.segments_of(content))
+    assert content[head_bytes(content) :] == parts
     memory, begin, _ = memory_of(content)
     assert (memory[:size] == image).all()
     assert memory[begin:].tobytes() == program.data

@@ -28,13 +28,16 @@ from tandem.workbench.soc import (
     make_soc,
     soc_processor,
 )
+from tandem.workbench.soc.description import LEAST_LATENCY
 from tandem.workbench.soc.firmware import NETWORK, SocMap
 from tandem.workbench.soc.gateware import make_gateware
 from tandem.workbench.soc.sources import SocSources, soc_sources
 
 pytest.importorskip("litex", reason="the extra soc")
 
-IMAGE = {"firmware.bin": bytes(5000), "firmware.init": b"00000013\n" * 1250}
+CONTENTS = {"soc_rom.init": "00000013\n" * 1250, "soc_memory.init": f"{7:016x}\n"}
+BYTES = 5000
+"""Of the firmware."""
 FOUND = Layout(
     Timing(
         Device.ECP5_85,
@@ -75,7 +78,7 @@ def sources(folder: Path, processor: str) -> SocSources:
     exported = tandem.compile("digits", "tiny-x", processor=cpu).export(
         folder / "library", name=NETWORK
     )
-    config, memory = load_config("tiny-x"), MemoryModel(3)
+    config, memory = load_config("tiny-x"), MemoryModel(LEAST_LATENCY)
     return soc_sources(
         exported.header, config, soc_processor(processor), memory, 64, folder / "sources"
     )
@@ -87,13 +90,16 @@ def test_a_chip(tools: Tools, tmp_path: Path, processor: str) -> None:
     options = GatewareOptions(Device.ECP5_45, 8, 2, 62.5)
     (tmp_path / "ecp5").mkdir()
     said: list[str] = []
-    files, found = make_gateware(made, IMAGE, options, tmp_path / "ecp5", said.append)
+    files, found = make_gateware(made, CONTENTS, BYTES, options, tmp_path / "ecp5", said.append)
     (chip,) = tools.chips
     assert tools.arguments == (Device.ECP5_45, 8, [1, 2])
     assert said == ["the system, by LiteX"]
     # The firmware fills the ROM, in whole blocks.
     assert "reg [31:0] rom[0:1535];" in chip.files["soc.v"]
-    assert chip.files["soc_rom.init"] == IMAGE["firmware.init"].decode()
+    # What LiteX wrote as contents is in the place of those that there are.
+    assert {name: chip.files[name] for name in CONTENTS} == CONTENTS
+    for name in CONTENTS:
+        assert f'$readmemh("{name}"' in chip.files["soc.v"]
     assert 'FREQUENCY PORT "sys_clk" 62.5 MHZ;' in chip.constraints
     ports = chip.files["soc.v"].partition("module soc (")[2].partition(");")[0]
     assert {line.split()[-1].rstrip(",") for line in ports.splitlines() if line.strip()} == {
@@ -109,7 +115,7 @@ def test_a_chip(tools: Tools, tmp_path: Path, processor: str) -> None:
         f"ecp5/{name}"
         for name in (
             *("report.json", "soc.lpf", "soc.v", "soc.ys"),
-            *("soc_rom.init", "soc_sram.init"),
+            *("soc_memory.init", "soc_rom.init", "soc_sram.init"),
         )
     )
     # What Yosys reads by hand is in the folder.
@@ -139,7 +145,7 @@ def test_other_addresses_are_refused(
     (tmp_path / "ecp5").mkdir()
     moved = SocSources(made.files, made.description, other, made.cores)
     with pytest.raises(SocError, match="the registers of the simulated system other addresses"):
-        make_gateware(moved, IMAGE, GatewareOptions(), tmp_path / "ecp5", print)
+        make_gateware(moved, CONTENTS, BYTES, GatewareOptions(), tmp_path / "ecp5", print)
     assert not tools.chips
 
 
@@ -148,7 +154,9 @@ def test_digits_is_placed_and_routed(tmp_path: Path) -> None:
     """Many minutes: 70 MHz or more, the median of three seeds."""
     if shutil.which("riscv64-unknown-elf-gcc") is None:
         pytest.skip("riscv64-unknown-elf-gcc is not installed")
-    options = SocOptions(load_config("small8-x"), soc_processor("vexriscv"), MemoryModel(3))
+    options = SocOptions(
+        load_config("small8-x"), soc_processor("vexriscv"), MemoryModel(LEAST_LATENCY)
+    )
     model = open_model("digits", ModelOptions(Mode.MULTIPLIER), None)
     found = make_soc(model, options, tmp_path / "soc", gateware=GatewareOptions()).gateware
     assert found is not None

@@ -17,6 +17,7 @@ from tandem.workbench.errors import SocError
 from tandem.workbench.models import ModelOptions
 from tandem.workbench.opened import open_model
 from tandem.workbench.soc import Soc, SocOptions, SocRun, make_soc, soc_processor
+from tandem.workbench.soc.description import LEAST_LATENCY
 from tests.support.compiler.models.models import convolution
 
 pytest.importorskip("litex", reason="the extra soc")
@@ -24,7 +25,7 @@ pytest.importorskip("litex", reason="the extra soc")
 QUANTISED = ModelOptions(Mode.MULTIPLIER)
 
 
-def options(machine: str, processor: str = "vexriscv", latency: int = 3) -> SocOptions:
+def options(machine: str, processor: str = "vexriscv", latency: int = LEAST_LATENCY) -> SocOptions:
     return SocOptions(load_config(machine), soc_processor(processor), MemoryModel(latency))
 
 
@@ -93,7 +94,7 @@ def test_a_network_without_launches_is_refused(tmp_path: Path) -> None:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("machine", "processor", "latency"),
-    [("small8-x", "vexriscv", 3), ("small8-x", "vexriscv", 16), ("small8", "picorv32", 5)],
+    [("small8-x", "vexriscv", 5), ("small8-x", "vexriscv", 16), ("small8", "picorv32", 7)],
 )
 def test_other_systems(tmp_path: Path, machine: str, processor: str, latency: int) -> None:
     found, run = simulated("digits", options(machine, processor, latency), tmp_path / "soc")

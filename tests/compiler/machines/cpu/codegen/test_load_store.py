@@ -100,6 +100,20 @@ func f(A: float32[20], B: float32[3]) -> (C: float32[20], D: float32[2]):
     same(d, np.array([b[2], a[19]]))
 
 
+def test_a_place_is_computed_anew_when_memory_that_it_depends_on_changes() -> None:
+    program = """
+func f(A: float32[12]) -> (C: float32[4, 2], M: int64[1]):
+  for i in 4:
+    M[0] = 1
+    C[i, 0] = A[i + M[0]]
+    M[0] = 5
+    C[i, 1] = A[i + M[0]]
+"""
+    a = numbers((12,))
+    found, _ = compile_function(parse(program), EXACT)(a)
+    same(found, np.stack([a[1:5], a[5:9]], axis=1))
+
+
 def test_lanes_that_run_or_not_cannot_write_one_element() -> None:
     program = """
 func f(A: float32[16]) -> (D: float32[1]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from tandem.compiler.graph.syntax import REFERENCE
 from tandem.compiler.ir.dtypes import BOOL, UINT2, UINT4
 from tandem.compiler.machines.cpu.codegen import CpuTarget
 from tandem.compiler.machines.cpu.target import cpu
+from tandem.compiler.machines.cpu.templates.compressed_layers import CompressedConv2dOnCpu
 from tandem.hw.weight_formats import WeightFormat
 from tandem.runtime.artifact import Artifact, Provenance
 from tandem.runtime.devices import CpuDevice
@@ -25,11 +26,13 @@ from tandem.runtime.executor import Executor
 Array = NDArray[Any]
 TYPES = {1: BOOL, 2: UINT2, 4: UINT4}
 """The types of codes by their bits."""
+MOST_TESTED = 1 << 12
+"""The pixels of convolutions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """A random matrix of compressed weights, [outputs, inputs]; and the same widened."""
+    """Random compressed weights, [outputs, inputs, ..]; and the same widened."""
 
     form: WeightFormat
     group: int
@@ -61,6 +64,23 @@ class Weights:
             form.widened(codes, spread),
         )
 
+    @staticmethod
+    def windows(
+        form: WeightFormat, shape: tuple[int, int, int, int], group: int, seed: int = 0
+    ) -> Weights:
+        """Weights of a convolution, with a scale for each group at each place of a window."""
+        outputs, inputs, height, width = shape
+        places = height * width
+        rows = Weights.draw(form, (outputs * places, inputs), group, seed)
+
+        def moved(array: Array) -> Array:
+            whole = array.reshape(outputs, height, width, -1)
+            return np.ascontiguousarray(np.moveaxis(whole, -1, 1))
+
+        return replace(
+            rows, codes=moved(rows.codes), scales=moved(rows.scales), values=moved(rows.values)
+        )
+
     @property
     def constants(self) -> tuple[Constant, ...]:
         """The operands of `widen`."""
@@ -80,6 +100,22 @@ class Weights:
 def compiled(function: Function, target: CpuTarget) -> Artifact:
     """The artifact of a function for a CPU."""
     return build(function, [cpu(target)], Provenance("f"))
+
+
+def compiled_with_codes(function: Function, machine: CpuTarget) -> Artifact:
+    """The artifact of a function for a CPU whose convolutions read codes for any number of pixels
+    that is tested."""
+    target, template = cpu(machine), CompressedConv2dOnCpu(lambda _: MOST_TESTED)
+    others = (each for each in target.templates if each.name != template.name)
+    templates = template, *others
+    reading = replace(target, templates=templates, takes_compressed=lambda _, __: True)
+    return build(function, [reading], Provenance("f"))
+
+
+def constant_types(artifact: Artifact) -> set[str]:
+    """The types of an artifact's constants."""
+    tensors = artifact.manifest.tensors
+    return {tensor.dtype for tensor in tensors if tensor.name.startswith("constant")}
 
 
 def run(artifact: Artifact, arrays: dict[str, Array]) -> dict[str, Array]:
