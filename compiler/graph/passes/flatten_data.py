@@ -92,10 +92,10 @@ class FlattenData:
         """
         verify(function)
         found = {
-            each: None
+            data: None
             for one in functions(function)
             for type_ in infer(one).values()
-            for each in data_types_in(type_)
+            for data in data_types_in(type_)
         }
         if found:
             check_ports(function)
@@ -149,8 +149,8 @@ def _flat_types(types: Iterable[DataType]) -> _Flat:
         flat = _Flat(frozenset(each for each in every if each not in boxed))
         more = {
             inner
-            for each in boxed
-            for constructor in constructors_of(each)
+            for data in boxed
+            for constructor in constructors_of(data)
             for own in constructor.fields
             for inner in data_types_in(own)
         }
