@@ -326,16 +326,24 @@ def test_memory_is_followed_on_all_paths() -> None:
 
 
 @pytest.mark.exhaustive
-def test_bytes_that_were_changed() -> None:
+@pytest.mark.parametrize(
+    ("program", "names"),
+    [
+        (COUNT, ["loop.x", "loop.y", "loop.n", "x", "main", "loop"]),
+        (LISTS, ["count.all", "count.n", "sum.tail", "sum.head", "sum.0", "count"]),
+    ],
+)
+def test_bytes_that_were_changed(program: str, names: list[str]) -> None:
     """Every value in the manifest's functions, at random: refused in one line, or still legal."""
-    artifact = compiled(COUNT)
+    artifact = compiled(program)
     plain = msgspec.to_builtins(artifact.manifest)
     random = np.random.default_rng(5)
-    words = ["loop.x", "loop.y", "loop.n", "x", "main", "loop", "", -1, 0, 1, 5, 99, 1 << 40]
+    words = [*names, "", -1, 0, 1, 5, 99, 1 << 40]
     messages = []
     for _ in range(10_000):
         damaged = msgspec.json.decode(msgspec.json.encode(plain))
-        _damage(damaged["functions"], random, words)
+        part = "forms" if "forms" in damaged and random.integers(8) == 0 else "functions"
+        _damage(damaged[part], random, words)
         try:
             manifest = msgspec.convert(damaged, Manifest)
             Artifact(manifest, artifact.code, artifact.constants)
