@@ -21,7 +21,7 @@ from tests.compiler.graph.gradients.test_rules import function_of
 from tests.support.compiler.graph.gradient_cases import CASES, Array, OperatorCall, call_of
 
 torch = pytest.importorskip("torch")
-functional = torch.nn.functional if torch else None
+functional: Any = torch.nn.functional
 
 Reference: TypeAlias = Callable[..., Any]
 """An operator of PyTorch: tensors by position, and our attributes by keyword."""
