@@ -33,7 +33,7 @@ from tandem.scripts.bench.compressed_weights import CODES, GROUP, caller, quicke
 from tandem.scripts.bench.measurements import Measurement, print_measurements
 
 _FORMATS: Final = (INT4, TERNARY)
-_WEIGHTS: Final = 1 << 22
+_WEIGHTS: Final = 1 << 23
 """The fewest weights of the layers that are computed one after the other."""
 
 
@@ -75,7 +75,7 @@ def measure(
 ) -> Iterator[Measurement]:
     """The speed of layers in compressed formats, in that of int8."""
     for layer in layers:
-        copies = max(1, weights // int(np.prod(layer.weights)))
+        copies = -(-weights // int(np.prod(layer.weights)))
         x = np.random.default_rng(2).integers(-128, 128, layer.data, np.int8)
         runs = {}
         for form in (None, *_FORMATS):

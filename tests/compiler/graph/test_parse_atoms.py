@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tandem.compiler.errors import ParseError
 from tandem.compiler.graph.extents import Dim
-from tandem.compiler.graph.parse_atoms import type_
+from tandem.compiler.graph.parse_atoms import TypeNames, type_
 from tandem.compiler.graph.types import FunctionType, GenericType, TensorType, TupleType, Type
 from tandem.compiler.ir.dtypes import BOOL, FLOAT32, INT8
 from tandem.compiler.ir.lexer import Cursor, TokenKind
@@ -35,7 +35,7 @@ TYPES = st.recursive(TENSORS | st.builds(GenericType, SHAPES, st.sampled_from(OP
 @given(TYPES)
 def test_a_type_is_read_as_it_is_written(wanted: Type) -> None:
     cursor = Cursor(str(wanted))
-    assert type_(cursor, OPEN) == wanted
+    assert type_(cursor, TypeNames(OPEN)) == wanted
     assert cursor.token.kind is TokenKind.NEWLINE
 
 
@@ -52,4 +52,4 @@ def test_a_type_is_read_as_it_is_written(wanted: Type) -> None:
 )
 def test_refusals(text: str, message: str) -> None:
     with pytest.raises(ParseError, match=message):
-        type_(Cursor(text))
+        type_(Cursor(text), TypeNames())

@@ -214,7 +214,7 @@ CORNERS: Final[Mapping[str, tuple[OperatorCall, ...]]] = MappingProxyType(
 def compare(name: str, call: OperatorCall, rng: np.random.Generator) -> None:
     """Compares the gradients of a random sum of the results' elements."""
     operands = [
-        each.astype(np.float32) if each.dtype.kind == "f" else each for each in call.operands
+        value.astype(np.float32) if value.dtype.kind == "f" else value for value in call.operands
     ]
     tensors = [torch.tensor(each, requires_grad=each.dtype.kind == "f") for each in operands]
     results = REFERENCES[name](*tensors, **call.attributes)
@@ -225,9 +225,9 @@ def compare(name: str, call: OperatorCall, rng: np.random.Generator) -> None:
     given = OperatorCall(tuple(operands), call.attributes)
     found = evaluate(pullback(function_of(name, given)), [*operands, *weights])
     wanted: list[Array] = [
-        (torch.zeros_like(each) if each.grad is None else each.grad).numpy()
-        for each in tensors
-        if each.requires_grad
+        (torch.zeros_like(tensor) if tensor.grad is None else tensor.grad).numpy()
+        for tensor in tensors
+        if tensor.requires_grad
     ]
     for one, other in zip(found, wanted, strict=True):
         scale = max(1e-3, float(np.abs(other).max(initial=0.0)))

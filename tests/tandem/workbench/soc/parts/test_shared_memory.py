@@ -264,12 +264,12 @@ def test_bursts_between_all_other_accesses(width: int, pause: float) -> None:
 
     def processor() -> Iterator[Any]:
         for _ in range(20):
-            written = [
+            written: list[tuple[int, int | None]] = [
                 (random.randrange(32), random.getrandbits(32)) for _ in range(random.randrange(3))
             ]
             yield from words(dut.bus, written, [])
             for index, value in written:
-                content[index] = value
+                content[index] = value or 0
             first = random.randrange(31)
             count = random.randint(1, 32 - first)
             yield dut.bus.cyc.eq(1)
