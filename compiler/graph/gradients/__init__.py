@@ -7,5 +7,7 @@ become is here. Closures are made first order before.
 """
 
 from tandem.compiler.graph.gradients.functions import pullback, value_and_grad
+from tandem.compiler.graph.gradients.optimisers import Adam, Optimiser, Sgd
+from tandem.compiler.graph.gradients.training import training_step
 
-__all__ = ["pullback", "value_and_grad"]
+__all__ = ["Adam", "Optimiser", "Sgd", "pullback", "training_step", "value_and_grad"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +14,7 @@ from tandem.compiler.graph.gradients.cotangents import Cotangent, gradient_types
 from tandem.compiler.graph.gradients.pullbacks import Pullbacks
 from tandem.compiler.graph.gradients.reverse import Reverse
 from tandem.compiler.graph.gradients.varied import varied_names
-from tandem.compiler.graph.gradients.writer import GraphWriter, atom_of
+from tandem.compiler.graph.gradients.writer import GraphWriter, atom_of, with_names
 from tandem.compiler.graph.infer import infer, result_of
 from tandem.compiler.graph.nodes import Atom, Body, Function, FunctionKind, Param, Var
 from tandem.compiler.graph.operators import OPERATORS
@@ -30,7 +30,7 @@ from tandem.compiler.graph.passes import (
 from tandem.compiler.graph.syntax import unique_name
 from tandem.compiler.graph.terms import Term
 from tandem.compiler.graph.types import TensorType, TupleType, Type
-from tandem.compiler.graph.visit import functions, substitute
+from tandem.compiler.graph.visit import functions
 
 INLINED = 256
 """The maximum number of values of a function that is part of each caller, where its values are at
@@ -150,7 +150,7 @@ class _Writing:
         self.writer = GraphWriter(operators, {*types}, types)
         self.writer.lets += program.body.lets
         self._own = {*types}
-        self._names: dict[str, Atom] = {}
+        self._names: dict[str, str] = {}
 
     def params(self, types: Sequence[TensorType]) -> tuple[Param, ...]:
         """Further parameters, for gradients."""
@@ -175,7 +175,7 @@ class _Writing:
             atom, type_ = self._packed(nested(terms, self.writer.types[name]))
             if isinstance(atom, Var) and atom.name not in self._own | self._names.keys():
                 # Outputs of artifacts have the names of values.
-                self._names[atom.name] = Var(unique_name(f"{name}_gradient", self.writer.taken))
+                self._names[atom.name] = unique_name(f"{name}_gradient", self.writer.taken)
             items.append(atom)
             types.append(type_)
         self.writer.stem = "gradients"
@@ -212,19 +212,11 @@ class _Writing:
             self._program,
             name=unique_name(name, self._taken),
             params=(*self._program.params, *given),
-            body=_renamed(Body(tuple(self.writer.lets), result), self._names),
+            body=with_names(Body(tuple(self.writer.lets), result), self._names),
             result=None,
             definitions=definitions,
         )
         return transform(whole, [EliminateDead()])
-
-
-def _renamed(body: Body, names: Mapping[str, Atom]) -> Body:
-    """The body with new names of its own values."""
-    changed = substitute(body, names)
-    found = ((let, names.get(let.name)) for let in changed.lets)
-    lets = (replace(let, name=new.name) if isinstance(new, Var) else let for let, new in found)
-    return replace(changed, lets=tuple(lets))
 
 
 def _has_floats(gradient: Cotangent) -> bool:

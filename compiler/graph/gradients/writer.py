@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.gradient_query import gradient_dtype
-from tandem.compiler.graph.nodes import Atom, Call, Let, Tuple, TupleGet, Value, Var
+from tandem.compiler.graph.nodes import Atom, Body, Call, Let, Tuple, TupleGet, Value, Var
 from tandem.compiler.graph.operators.gradients.shaping import zeros_like
 from tandem.compiler.graph.opspec import Registry
 from tandem.compiler.graph.syntax import unique_name
 from tandem.compiler.graph.terms import Term, TermWriter
 from tandem.compiler.graph.types import TensorType, TupleType, Type
+from tandem.compiler.graph.visit import substitute
 
 
 @dataclass(slots=True)
@@ -96,3 +97,10 @@ class GraphWriter(TermWriter):
 def atom_of(term: Term) -> Atom:
     """The operand that a term is."""
     return Var(term.value) if isinstance(term.value, str) else term.value
+
+
+def with_names(body: Body, names: Mapping[str, str]) -> Body:
+    """The body with new names of its own values."""
+    changed = substitute(body, {old: Var(new) for old, new in names.items()})
+    lets = (replace(let, name=names.get(let.name, let.name)) for let in changed.lets)
+    return Body(tuple(lets), changed.result)

@@ -18,8 +18,8 @@ from tests.support.compiler.graph.gradient_cases import Array
 from tests.support.compiler.graph.graphs import graph
 
 IMAGES = """
-func @f(x: float64[2, 3, 8, 8], y: int64[2], w: float64[4, 3, 3, 3], b: float64[4],
-        d: float64[4, 1, 3, 3], v: float64[5, 16]) -> float64[]:
+func @f(x: float64[2, 3, 8, 8], y: int64[2], w: float64[4, 3, 3, 3], b: float64[4], \
+d: float64[4, 1, 3, 3], v: float64[5, 16]) -> float64[]:
   c = conv2d(x, w, b, strides=[2, 2], padding=[1, 1, 1, 1])
   r = gelu(c)
   e = conv2d(r, d, padding=[1, 1, 1, 1], groups=4)
@@ -35,8 +35,8 @@ func @f(x: float64[2, 3, 8, 8], y: int64[2], w: float64[4, 3, 3, 3], b: float64[
 """
 
 TOKENS = """
-func @f(i: int64[6], e: float64[7, 4], q: float64[4, 4], k: float64[4, 4],
-        g: float64[4], z: float64[4]) -> float64[]:
+func @f(i: int64[6], e: float64[7, 4], q: float64[4, 4], k: float64[4, 4], \
+g: float64[4], z: float64[4]) -> float64[]:
   x = gather(e, i)
   n = layer_norm(x, g, z)
   a = matmul(n, q)
