@@ -140,8 +140,8 @@ def quantise_network(
         )
         real = transform(real, smoothing)
     data = DataSamples(set(data_of(real).values()))
-    errors = error_costs(real) if weights.smooth else None
-    chosen = scales_from(calibrate(real, kept, run, data.add, errors), chosen_options)
+    of_errors = error_costs(real) if weights.smooth else None
+    chosen = scales_from(calibrate(real, kept, run, data.add, of_errors), chosen_options)
 
     def apply(compression: Compression) -> Quantised:
         return apply_scales(real, chosen, chosen_options, targets, compression)
