@@ -123,10 +123,10 @@ def _form(type_: DataType, name: str) -> Form:
     return Form(
         f"{name} of {type_}",
         tuple(
-            (each.stored.static_shape(name), each.stored.dtype.numpy.name)
-            if isinstance(each, TensorType)
+            (part.stored.static_shape(name), part.stored.dtype.numpy.name)
+            if isinstance(part, TensorType)
             else None
-            for each in parts
+            for part in parts
         ),
     )
 

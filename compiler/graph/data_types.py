@@ -59,8 +59,8 @@ def constructors_of(type_: DataType) -> tuple[Constructor, ...]:
     assert declaration is not None, "checked"
     arguments = dict(zip(declaration.params, type_.arguments, strict=True))
     return tuple(
-        Constructor(each.name, tuple(_known(it, arguments, type_.declared) for it in each.fields))
-        for each in declaration.constructors
+        Constructor(form.name, tuple(_known(it, arguments, type_.declared) for it in form.fields))
+        for form in declaration.constructors
     )
 
 
@@ -133,12 +133,12 @@ def reached(type_: DataType) -> tuple[DataType, ...]:
     waiting = [type_]
     while waiting:
         for constructor in constructors_of(waiting.pop()):
-            for each in (it for own in constructor.fields for it in data_types_in(own)):
+            for inner in (it for own in constructor.fields for it in data_types_in(own)):
                 # A parameter of a declaration is a name that nothing declares.
-                if each.declared is not None and each not in found:
-                    found[each] = None
-                    waiting.append(each)
-                if len(found) > MAX_REACHED or _size(each) > MAX_SIZE:
+                if inner.declared is not None and inner not in found:
+                    found[inner] = None
+                    waiting.append(inner)
+                if len(found) > MAX_REACHED or _size(inner) > MAX_SIZE:
                     raise GraphError(
                         f"type {type_.name}: its fields have ever more types, whose arguments grow"
                     )
@@ -149,8 +149,8 @@ def holds_functions(type_: DataType) -> bool:
     """Whether a value of the type may hold a function, directly or not."""
     return any(
         has_functions(own)
-        for each in reached(type_)
-        for constructor in constructors_of(each)
+        for inner in reached(type_)
+        for constructor in constructors_of(inner)
         for own in constructor.fields
     )
 
@@ -170,10 +170,10 @@ def _size(type_: Type) -> int:
 def is_recursive(type_: DataType) -> bool:
     """Whether a value of the type may hold a value of the type, directly or not."""
     return any(
-        type_ in reached(each)
+        type_ in reached(inner)
         for constructor in constructors_of(type_)
         for own in constructor.fields
-        for each in data_types_in(own)
+        for inner in data_types_in(own)
     )
 
 
@@ -201,34 +201,34 @@ def check_declarations(declared: Declarations) -> None:
     """Raise the errors of `declare`."""
     types = [each.name for each in declared.types]
     constructors = [it.name for each in declared.types for it in each.constructors]
-    for each in declared.types:
-        names = (each.name, *each.params, *(it.name for it in each.constructors))
+    for one in declared.types:
+        names = (one.name, *one.params, *(it.name for it in one.constructors))
         for name in names:
             if not is_name(name) or name in (FUN, FUNCTION_TYPE):
-                raise GraphError(f"type {each.name}: {name!r} is no name")
-        if types.count(each.name) > 1:
-            raise GraphError(f"two types are called {each.name}")
-        if len({*each.params}) < len(each.params) or {*each.params} & {*types}:
-            raise GraphError(f"type {each.name}: a parameter has the name of another, or of a type")
-        if not each.constructors:
-            raise GraphError(f"type {each.name} has no constructors")
-        for constructor in each.constructors:
+                raise GraphError(f"type {one.name}: {name!r} is no name")
+        if types.count(one.name) > 1:
+            raise GraphError(f"two types are called {one.name}")
+        if len({*one.params}) < len(one.params) or {*one.params} & {*types}:
+            raise GraphError(f"type {one.name}: a parameter has the name of another, or of a type")
+        if not one.constructors:
+            raise GraphError(f"type {one.name} has no constructors")
+        for constructor in one.constructors:
             if constructors.count(constructor.name) > 1:
                 raise GraphError(f"two constructors are called {constructor.name}")
             for own in constructor.fields:
-                _check_field(each, constructor.name, own, declared)
-    for each in declared.types:
-        reached(generic(each, declared))
+                _check_field(one, constructor.name, own, declared)
+    for one in declared.types:
+        reached(generic(one, declared))
 
 
-def _check_field(each: Declaration, constructor: str, own: Type, declared: Declarations) -> None:
-    where = f"type {each.name}: a field of {constructor} is {own}"
+def _check_field(one: Declaration, constructor: str, own: Type, declared: Declarations) -> None:
+    where = f"type {one.name}: a field of {constructor} is {own}"
     if symbols_of(own) or elements_of(own):
         raise GraphError(f"{where}: extents are numbers, or come with a parameter")
     for inner in data_types_in(own):
         known = declared.of_type(inner.name)
         count = 0 if known is None else len(known.params)
-        if known is None and inner.name not in each.params:
+        if known is None and inner.name not in one.params:
             raise GraphError(f"{where}, and {inner.name} is not declared")
         if len(inner.arguments) != count:
             raise GraphError(f"{where}, and {inner.name} takes {count} types")

@@ -83,7 +83,7 @@ def _data_types(called: Iterable[Function]) -> None:
             for let in all_lets(function.body)
             if isinstance(let.value, Construct)
         )
-        used = [each for type_ in types_written(function) for each in data_types_in(type_)]
+        used = [each for it in types_written(function) for each in data_types_in(it)]
         for declared in (*constructed, *(each.declared for each in used)):
             if declared is None:
                 raise GraphError(f"function {function.name} has a data type that is not declared")
@@ -92,11 +92,11 @@ def _data_types(called: Iterable[Function]) -> None:
                 whole = declared
             if declared != whole:
                 raise GraphError(f"function {function.name} has data types of another text")
-        for each in used:
+        for type_ in used:
             assert whole is not None, "found above"
-            known = whole.of_type(each.name)
-            if known is None or len(known.params) != len(each.arguments):
-                raise GraphError(f"function {function.name}: {each} is not declared so")
+            known = whole.of_type(type_.name)
+            if known is None or len(known.params) != len(type_.arguments):
+                raise GraphError(f"function {function.name}: {type_} is not declared so")
 
 
 def _calls_by_name(program: Function, called: Iterable[Function]) -> None:

@@ -227,9 +227,9 @@ def declarations_of(program: Function) -> Declarations:
             if isinstance(let.value, Construct):
                 return let.value.declared
         for type_ in types_written(function):
-            for each in data_types_in(type_):
-                assert each.declared is not None, "verified"
-                return each.declared
+            for data in data_types_in(type_):
+                assert data.declared is not None, "verified"
+                return data.declared
     return NO_DECLARATIONS
 
 
@@ -241,10 +241,10 @@ def makes_functions(body: Body) -> bool:
 def writes_symbols(body: Body) -> bool:
     """Whether the body says types with symbols, which are those of the function around."""
     return any(
-        symbols_of(each)
+        symbols_of(argument)
         for let in all_lets(body)
         if isinstance(let.value, Construct)
-        for each in let.value.arguments
+        for argument in let.value.arguments
     )
 
 

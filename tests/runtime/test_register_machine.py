@@ -174,7 +174,7 @@ def test_damaged_references() -> None:
 
     def placed(name: str, **changes: Any) -> Any:
         return tuple(
-            replace(each, **changes) if each.name == name else each for each in manifest.tensors
+            replace(one, **changes) if one.name == name else one for one in manifest.tensors
         )
 
     field = replace(manifest.forms[1], fields=(((-1,), "int64"), None))
@@ -198,10 +198,8 @@ def test_a_cell_of_another_form() -> None:
     (sum_,) = (each for each in artifact.manifest.functions if each.name == "sum")
     reads = next(at for at, it in enumerate(sum_.instructions) if isinstance(it, ReadCell))
     functions = tuple(
-        replace(each, instructions=(Jump(reads), *each.instructions[1:]))
-        if each.name == "sum"
-        else each
-        for each in artifact.manifest.functions
+        replace(one, instructions=(Jump(reads), *one.instructions[1:])) if one is sum_ else one
+        for one in artifact.manifest.functions
     )
     damaged = Artifact(
         replace(artifact.manifest, functions=functions), artifact.code, artifact.constants

@@ -16,23 +16,21 @@ from tandem.compiler.graph.gradients.reverse import Reverse
 from tandem.compiler.graph.gradients.varied import varied_names
 from tandem.compiler.graph.gradients.writer import GraphWriter, atom_of
 from tandem.compiler.graph.infer import infer, result_of
-from tandem.compiler.graph.nodes import (
-    Atom,
-    Body,
-    Construct,
-    Function,
-    FunctionKind,
-    Match,
-    Param,
-    Var,
-)
+from tandem.compiler.graph.nodes import Atom, Body, Function, FunctionKind, Param, Var
 from tandem.compiler.graph.operators import OPERATORS
 from tandem.compiler.graph.opspec import Registry
-from tandem.compiler.graph.passes import Defunctionalise, EliminateDead, Inline, Unroll, transform
+from tandem.compiler.graph.passes import (
+    Defunctionalise,
+    EliminateDead,
+    Inline,
+    Unfold,
+    Unroll,
+    transform,
+)
 from tandem.compiler.graph.syntax import unique_name
 from tandem.compiler.graph.terms import Term
 from tandem.compiler.graph.types import TensorType, TupleType, Type
-from tandem.compiler.graph.visit import all_lets, functions, substitute
+from tandem.compiler.graph.visit import functions, substitute
 
 INLINED = 256
 """The maximum number of values of a function that is part of each caller, where its values are at
@@ -119,7 +117,8 @@ def pullback(
 
 
 def _prepared(function: Function) -> Function:
-    """The program first order, with its small functions and short loops where they are called."""
+    """The program first order, with its small functions, short loops and functions of known data
+    where they are called."""
     for one in functions(function):
         if one.kind is not FunctionKind.FUNC:
             raise GradientError(
@@ -127,22 +126,17 @@ def _prepared(function: Function) -> Function:
                 "gradients before passes make kernels"
             )
     check_ports(function)
-    values = (let.value for one in functions(function) for let in all_lets(one.body))
-    if any(isinstance(value, Construct | Match) for value in values):
-        raise GradientError(
-            f"function {function.name} has values of data types, which have no gradients yet: "
-            "take gradients of functions of tensors and tuples"
-        )
-    return transform(
-        function,
-        [
-            Defunctionalise(),
-            Inline(INLINED),
-            Unroll(Interpreter()),
-            Inline(INLINED),
-            EliminateDead(),
-        ],
+    passes = (
+        EliminateDead(),
+        Unfold(Interpreter()),
+        EliminateDead(),
+        Defunctionalise(),
+        Inline(INLINED),
+        Unroll(Interpreter()),
+        Inline(INLINED),
+        EliminateDead(),
     )
+    return transform(function, passes)
 
 
 class _Writing:
@@ -163,6 +157,7 @@ class _Writing:
         taken = self.writer.taken
         found = tuple(Param(unique_name("gradient", taken), type_) for type_ in types)
         self.writer.types.update((param.name, param.type) for param in found)
+        self._own.update(param.name for param in found)
         return found
 
     def gradients(self, gradient: Cotangent, wrt: Sequence[str] | None) -> tuple[Atom, Type]:

@@ -23,6 +23,7 @@ from tandem.compiler.graph.gradients.cotangents import (
     mapped,
     nested,
 )
+from tandem.compiler.graph.gradients.varied import may_vary
 from tandem.compiler.graph.gradients.writer import GraphWriter, atom_of
 from tandem.compiler.graph.nodes import (
     Apply,
@@ -38,13 +39,21 @@ from tandem.compiler.graph.nodes import (
     Partial,
     Tuple,
     TupleGet,
+    Value,
     Var,
 )
 from tandem.compiler.graph.opspec import AnyOp, OpSpec
 from tandem.compiler.graph.syntax import unique_name
 from tandem.compiler.graph.terms import Term
 from tandem.compiler.graph.types import TensorType, TupleType, Type
-from tandem.compiler.graph.visit import all_lets, copied, names_in
+from tandem.compiler.graph.visit import (
+    bodies,
+    copied,
+    map_bodies,
+    names_bound,
+    names_defined,
+    names_in,
+)
 
 PullbackOf: TypeAlias = Callable[[str, tuple[bool, ...], tuple[bool, ...]], Global]
 """The pullback of a function by name, for the parameters whose gradients are wanted and for the
@@ -119,10 +128,12 @@ class Reverse:
                 assert isinstance(whole, TupleType), "verified"
                 places = range(len(whole.items))
                 self._add(operand, tuple(gradient if at == index else None for at in places))
-            case If():
-                self._branches(value, gradient)
-            case Partial() | Fun() | Apply() | Construct() | Match():
-                raise AssertionError("programs are first order and without data types before")
+            case If() | Match():
+                self._branches(let, gradient)
+            case Construct():
+                raise AssertionError("values of data types have no gradients")
+            case Partial() | Fun() | Apply():
+                raise AssertionError("programs are made first order before")
             case _:
                 assert_never(value)
 
@@ -131,11 +142,7 @@ class Reverse:
 
     def _wants(self, atom: Atom) -> bool:
         """Whether the gradient of an operand is wanted."""
-        return (
-            isinstance(atom, Var)
-            and atom.name in self.varied
-            and bool(gradient_types(self._type(atom)))
-        )
+        return isinstance(atom, Var) and atom.name in self.varied and may_vary(self._type(atom))
 
     def _operator(self, let: Let, spec: AnyOp, call: Call, gradient: Cotangent) -> None:
         results = self.writer.leaves(let.name)
@@ -181,17 +188,21 @@ class Reverse:
             self._add(arg, nested(terms[:count], self._type(arg)))
             terms = terms[count:]
 
-    def _branches(self, value: If, gradient: Cotangent) -> None:
-        branches = (value.then, value.otherwise)
-        own = {let.name for branch in branches for let in all_lets(branch)}
+    def _branches(self, let: Let, gradient: Cotangent) -> None:
+        """The gradients of what the branches of an `if` or a `match` use: a value with the same
+        branches, each a copy and its gradients."""
+        (copy,) = self._copy(let).lets
+        branches = bodies(copy.value)
+        own = {*names_defined(Body((copy,), Var(copy.name)))}
         names = dict.fromkeys(name for branch in branches for name in names_in(branch))
         used = [name for name in names if name not in own and self._wants(Var(name))]
         sides = [self._side(branch, gradient) for branch in branches]
+        self._check_fields(let, copy.value, sides)
         present: dict[str, list[bool]] = {}
         for name in used:
             type_ = self.writer.types[name]
             found = [flat(side.gradients.get(name), type_) for side in sides]
-            present[name] = [any(pair) for pair in zip(*found, strict=True)]
+            present[name] = [any(parts) for parts in zip(*found, strict=True)]
         if not any(map(any, present.values())):
             return
         types = [
@@ -202,26 +213,45 @@ class Reverse:
             )
             if there
         ]
-        then, otherwise = (side.closed(present, types) for side in sides)
-        name = self.writer.let(If(value.condition, then, otherwise), TupleType(tuple(types)))
-        terms = self.writer.leaves(name)
+        closed = iter([side.closed(present, types) for side in sides])
+        value = map_bodies(copy.value, lambda _: next(closed))
+        result = self.writer.let(value, TupleType(tuple(types)))
+        terms = self.writer.leaves(result)
         for name in used:
             parts = [terms.pop(0) if there else None for there in present[name]]
             self._add(Var(name), nested(parts, self.writer.types[name]))
 
+    def _copy(self, let: Let) -> Body:
+        """A value with branches, all of whose names are new."""
+        taken = self.writer.taken
+        body = Body((let,), Var(let.name))
+        copy = copied(body, {}, taken, unique_name(let.name, taken))
+        for old, new in zip(names_defined(body), names_defined(copy), strict=True):
+            self.writer.types[new] = self.writer.types[old]
+            if old in self.varied:
+                self.varied.add(new)
+        return copy
+
     def _side(self, branch: Body, gradient: Cotangent) -> Reverse:
-        """Reverse mode in a copy of a branch."""
+        """Reverse mode in a branch."""
         writer = self.writer.inner()
-        result = branch.result.name if isinstance(branch.result, Var) else writer.stem
-        copy = copied(branch, {}, writer.taken, unique_name(result, writer.taken))
-        for old, new in zip(all_lets(branch), all_lets(copy), strict=True):
-            writer.types[new.name] = writer.types[old.name]
-            if old.name in self.varied:
-                self.varied.add(new.name)
-        writer.lets += copy.lets
+        writer.lets += branch.lets
         side = Reverse(self.function, writer, self.pullback, self.varied)
-        side.body(copy, mapped(gradient, lambda term: Term(term.value, term.type, writer)))
+        side.body(branch, mapped(gradient, lambda term: Term(term.value, term.type, writer)))
         return side
+
+    def _check_fields(self, let: Let, value: Value, sides: Sequence[Reverse]) -> None:
+        """Refuse a match if there is a gradient of a field."""
+        for name in names_bound(value):
+            if not all(is_zero(side.gradients.get(name)) for side in sides):
+                assert isinstance(let.value, Match), "has fields"
+                operand = let.value.operand
+                raise GradientError(
+                    f"function {self.function}: {let.name} = match {operand.name} has no gradient: "
+                    f"none passes through values of {self.writer.types[operand.name]} whose "
+                    "constructors are not known; give their floats as arrays, or keep "
+                    f"{operand.name} constant by stop_gradient of its fields"
+                )
 
     def closed(self, present: dict[str, list[bool]], types: Sequence[TensorType]) -> Body:
         """The body that results in a tuple of the gradients of names, as far as they are

@@ -4,25 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from tandem.compiler.graph.data_types import data_types_in
 from tandem.compiler.graph.gradient_query import constant_gradient
 from tandem.compiler.graph.gradients.cotangents import gradient_types
-from tandem.compiler.graph.nodes import Atom, Body, Call, If, Let, Var
+from tandem.compiler.graph.nodes import Atom, Body, Call, If, Let, Match, Var
 from tandem.compiler.graph.opspec import OpSpec
 from tandem.compiler.graph.types import Type
-from tandem.compiler.graph.visit import atoms
+from tandem.compiler.graph.visit import atoms, names_bound
 
 
 def varied_names(body: Body, start: Iterable[str], types: Mapping[str, Type]) -> set[str]:
-    """The names of floats, and tuples with floats, that depend on those of `start`, these among
+    """The names of floats, and of what holds floats, that depend on those of `start`, these among
     them; of branches too. What `stop_gradient` gives does not."""
     found = {*start}
     _extend(body, found, types)
     return found
 
 
+def may_vary(type_: Type) -> bool:
+    """Whether a value of a type has floats in it, or is of a data type, which may hold some."""
+    return bool(gradient_types(type_)) or any(True for _ in data_types_in(type_))
+
+
 def _extend(body: Body, found: set[str], types: Mapping[str, Type]) -> None:
     for let in body.lets:
-        if _varies(let, found, types) and gradient_types(types[let.name]):
+        if _varies(let, found, types) and may_vary(types[let.name]):
             found.add(let.name)
 
 
@@ -35,6 +41,12 @@ def _varies(let: Let, found: set[str], types: Mapping[str, Type]) -> bool:
             for branch in (then, otherwise):
                 _extend(branch, found, types)
             return named(then.result) or named(otherwise.result)
+        case Match(operand=operand, arms=arms) as value:
+            if named(operand):
+                found.update(name for name in names_bound(value) if may_vary(types[name]))
+            for arm in arms:
+                _extend(arm.body, found, types)
+            return any(named(arm.body.result) for arm in arms)
         case Call(callee=OpSpec(gradient=gradient)) if gradient is constant_gradient:
             return False
         case value:

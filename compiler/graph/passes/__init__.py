@@ -4,6 +4,7 @@ from tandem.compiler.graph.passes.bind_symbols import BindSymbols
 from tandem.compiler.graph.passes.defunctionalise import Defunctionalise
 from tandem.compiler.graph.passes.eliminate_common import EliminateCommon
 from tandem.compiler.graph.passes.eliminate_dead import EliminateDead
+from tandem.compiler.graph.passes.flatten_data import FlattenData
 from tandem.compiler.graph.passes.fold_constants import FoldConstants
 from tandem.compiler.graph.passes.fold_normalisation import FoldNormalisation
 from tandem.compiler.graph.passes.fuse import Fuse
@@ -21,6 +22,7 @@ __all__ = [
     "Defunctionalise",
     "EliminateCommon",
     "EliminateDead",
+    "FlattenData",
     "FoldConstants",
     "FoldNormalisation",
     "Fuse",

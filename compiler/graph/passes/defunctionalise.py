@@ -78,12 +78,11 @@ class Defunctionalise:
 
 def _check_fields(function: Function) -> None:
     for name, type_ in infer(function).items():
-        for each in data_types_in(type_):
-            if holds_functions(each):
-                raise GraphError(
-                    f"function {function.name}: {name} is {type_}, whose values may hold functions "
-                    "and are not known: such data types are not compiled"
-                )
+        if any(holds_functions(each) for each in data_types_in(type_)):
+            raise GraphError(
+                f"function {function.name}: {name} is {type_}, whose values may hold functions "
+                "and are not known: such data types are not compiled"
+            )
 
 
 def _has_function_values(function: Function) -> bool:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
 
 from tandem.compiler.errors import GraphError
 from tandem.compiler.graph.constant import Constant
-from tandem.compiler.graph.data_types import constructors_of
 from tandem.compiler.graph.nodes import (
     Apply,
     Atom,
     Body,
     Call,
-    Construct,
     Function,
     Global,
     If,
@@ -37,15 +35,9 @@ from tandem.compiler.graph.passes.function_sets import (
     represented,
     slots_of,
 )
-from tandem.compiler.graph.syntax import unique_name
+from tandem.compiler.graph.passes.slots import Lines, parts_in, unread, value_in
 from tandem.compiler.graph.types import (
-    DataType,
-    Part,
-    TensorType,
-    TupleType,
-    Type,
     has_functions,
-    parts_of,
 )
 from tandem.compiler.graph.visit import map_bodies, names_taken
 
@@ -53,25 +45,7 @@ CalleeOf: TypeAlias = Callable[[FlowCall, Held], Global]
 """The function to call, whose result is represented as what the second argument may be."""
 
 
-@dataclass
-class _Lines:
-    """A body under construction; `taken` are the names of the whole function."""
-
-    taken: set[str]
-    lets: list[Let] = field(default_factory=list)
-
-    def new(self, stem: str, value: Value) -> Var:
-        """The name of a new value."""
-        name = unique_name(stem, self.taken)
-        self.lets.append(Let(name, value))
-        return Var(name)
-
-    def inner(self) -> _Lines:
-        """An empty body within this."""
-        return _Lines(self.taken)
-
-
-_ForMember: TypeAlias = Callable[[Member, Sequence[Atom], _Lines], Value]
+_ForMember: TypeAlias = Callable[[Member, Sequence[Atom], Lines], Value]
 """The value for a function that a value is, and for the arguments that it holds."""
 
 
@@ -98,7 +72,7 @@ class FirstOrderWriter:
         return self._rewritten(self._body, wanted)
 
     def _rewritten(self, body: Body, wanted: Held) -> Body:
-        lines = _Lines(self._taken)
+        lines = Lines(self._taken)
         for let in body.lets:
             value, last = let.value, let is body.lets[-1] and body.result == Var(let.name)
             if last and isinstance(value, Call | Apply | If | Match):
@@ -115,11 +89,11 @@ class FirstOrderWriter:
     def _given(self, atom: Atom) -> Held | Constant:
         return atom if isinstance(atom, Constant) else self._held(atom)
 
-    def _let(self, let: Let, wanted: Held, lines: _Lines) -> Let:
+    def _let(self, let: Let, wanted: Held, lines: Lines) -> Let:
         type_ = None if let.type is not None and has_functions(let.type) else let.type
         return replace(let, value=self._value(let.value, wanted, lines), type=type_)
 
-    def _value(self, value: Value, wanted: Held, lines: _Lines) -> Value:
+    def _value(self, value: Value, wanted: Held, lines: Lines) -> Value:
         match value:
             case Call(callee=Global(name=name), args=args):
                 call = FlowCall(name, tuple(map(self._held, args)))
@@ -127,7 +101,7 @@ class FirstOrderWriter:
             case Apply(callee=callee, args=args):
                 given = tuple(map(self._held, args))
 
-                def applied(member: Member, held: Sequence[Atom], _: _Lines) -> Value:
+                def applied(member: Member, held: Sequence[Atom], _: Lines) -> Value:
                     called = self._callee(member_call(member, given), wanted)
                     return Call(called, (*held, *args))
 
@@ -137,7 +111,7 @@ class FirstOrderWriter:
             case Partial(callee=Var() as callee, args=args):
                 more = tuple(map(self._given, args))
 
-                def extended(member: Member, held: Sequence[Atom], inner: _Lines) -> Value:
+                def extended(member: Member, held: Sequence[Atom], inner: Lines) -> Value:
                     longer = Member(member.function, (*member.given, *more))
                     return packed(longer, (*held, *_names(args)), wanted, inner)
 
@@ -156,7 +130,7 @@ def _names(args: Sequence[Atom]) -> tuple[Atom, ...]:
     return tuple(each for each in args if isinstance(each, Var))
 
 
-def by_member(function: Var, whole: Held, make: _ForMember, lines: _Lines) -> Value:
+def by_member(function: Var, whole: Held, make: _ForMember, lines: Lines) -> Value:
     """The value that `make` gives for the function that a value is: of several, chosen at run
     time."""
     assert isinstance(whole, FunctionSet), "verified"
@@ -169,10 +143,10 @@ def by_member(function: Var, whole: Held, make: _ForMember, lines: _Lines) -> Va
         case members:
             tag = lines.new("which", TupleGet(function, 0))
 
-            def case_of(member: Member, inner: _Lines) -> Value:
+            def case_of(member: Member, inner: Lines) -> Value:
                 slots = iter(slots_of(member, whole))
                 held = [
-                    _unpacked(function, slots, represented(given), inner)
+                    value_in(function, slots, represented(given), inner)
                     for given in member.captured
                 ]
                 return make(member, held, inner)
@@ -184,8 +158,8 @@ def _branch(
     tag: Var,
     members: Sequence[Member],
     first: int,
-    case_of: Callable[[Member, _Lines], Value],
-    lines: _Lines,
+    case_of: Callable[[Member, Lines], Value],
+    lines: Lines,
 ) -> Value:
     """The case of the member of number `tag`, which is `first` for the first: found by halves."""
     if len(members) == 1:
@@ -201,7 +175,7 @@ def _branch(
     return If(below, *sides)
 
 
-def converted(atom: Atom, have: Held, wanted: Held, lines: _Lines) -> Atom:
+def converted(atom: Atom, have: Held, wanted: Held, lines: Lines) -> Atom:
     """The atom, represented as what `wanted` may be, which is all that it may be or more."""
     if have == wanted or not isinstance(atom, Var):
         return atom
@@ -212,64 +186,23 @@ def converted(atom: Atom, have: Held, wanted: Held, lines: _Lines) -> Atom:
         ]
         return lines.new("items", Tuple(tuple(items)))
 
-    def again(member: Member, held: Sequence[Atom], inner: _Lines) -> Value:
+    def again(member: Member, held: Sequence[Atom], inner: Lines) -> Value:
         return packed(member, held, wanted, inner)
 
     return lines.new("function", by_member(atom, have, again, lines))
 
 
-def packed(member: Member, held: Sequence[Atom], wanted: Held, lines: _Lines) -> Value:
+def packed(member: Member, held: Sequence[Atom], wanted: Held, lines: Lines) -> Value:
     """A function with the arguments that it holds, as a value of a set that it is in."""
     assert isinstance(wanted, FunctionSet), "of a function"
     if len(wanted.members) == 1:
         return Tuple(tuple(held))
     parts: list[Atom] = []
     for atom, given in zip(held, member.captured, strict=True):
-        parts += _flat(atom, represented(given), lines)
+        parts += parts_in(atom, represented(given), lines)
     slots = dict(zip(slots_of(member, wanted), parts, strict=True))
     tag = Constant(np.array(wanted.members.index(member), np.int32))
     items = [
-        slots[at] if at in slots else _empty(type_, lines) for at, type_ in enumerate(wanted.slots)
+        slots[at] if at in slots else unread(type_, lines) for at, type_ in enumerate(wanted.slots)
     ]
     return Tuple((tag, *items))
-
-
-def _flat(atom: Atom, type_: Type, lines: _Lines) -> Iterator[Atom]:
-    """The tensors and the values of data types of a value, in order."""
-    if isinstance(type_, TensorType | DataType):
-        yield atom
-        return
-    assert isinstance(atom, Var), "constants are tensors"
-    assert isinstance(type_, TupleType), "represented"
-    for at, item in enumerate(type_.items):
-        if parts_of(item):
-            yield from _flat(lines.new("part", TupleGet(atom, at)), item, lines)
-
-
-def _unpacked(function: Var, slots: Iterator[int], type_: Type, lines: _Lines) -> Atom:
-    """A value of a type, of the tensors in the next slots of a function of a set of several."""
-    if isinstance(type_, TensorType | DataType):
-        return lines.new("part", TupleGet(function, 1 + next(slots)))
-    assert isinstance(type_, TupleType), "represented"
-    items = [_unpacked(function, slots, each, lines) for each in type_.items]
-    return lines.new("parts", Tuple(tuple(items)))
-
-
-def _empty(type_: Part, lines: _Lines) -> Atom:
-    """A value that nothing reads."""
-    if isinstance(type_, DataType):
-        assert type_.declared is not None, "of a declared type"
-        alone = next((each for each in constructors_of(type_) if not each.fields), None)
-        if alone is None:
-            raise GraphError(
-                f"one of several functions holds {type_}, and another does not: it has to have a "
-                "constructor without fields"
-            )
-        return lines.new("none", Construct(alone.name, type_.declared, (), type_.arguments))
-    shape = tuple(each for each in type_.shape if isinstance(each, int))
-    if type_.layout is not None or len(shape) != type_.rank:
-        raise GraphError(
-            f"one of several functions holds {type_}, and another does not: its extents have to "
-            "be numbers, and it row-major"
-        )
-    return Constant(np.zeros(shape, type_.dtype.numpy))

@@ -11,6 +11,7 @@ from tandem.compiler.graph.nodes import Function
 from tandem.compiler.graph.passes.defunctionalise import Defunctionalise
 from tandem.compiler.graph.passes.eliminate_common import EliminateCommon
 from tandem.compiler.graph.passes.eliminate_dead import EliminateDead
+from tandem.compiler.graph.passes.flatten_data import FlattenData
 from tandem.compiler.graph.passes.fold_constants import FoldConstants
 from tandem.compiler.graph.passes.fold_normalisation import FoldNormalisation
 from tandem.compiler.graph.passes.inline import Inline
@@ -38,6 +39,7 @@ def simplifying_passes(run: Runner) -> tuple[GraphPass, ...]:
         # What held functions that are called directly now.
         EliminateDead(),
         Defunctionalise(),
+        FlattenData(),
         Inline(),
         Unroll(Interpreter()),
         EliminateCommon(),

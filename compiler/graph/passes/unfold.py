@@ -176,7 +176,7 @@ class _Unfolder:
         recursive = callee in self.recursive
         makes = any(data_types_in(signature.result))
         knows = any(
-            makes if isinstance(each, Constant) else each.name in known.data for each in call.args
+            makes if isinstance(atom, Constant) else atom.name in known.data for atom in call.args
         )
         if self.nested:
             # A part of what is unfolded: all of it has to end.

@@ -140,7 +140,7 @@ class _Writer:
             return self.let(depth, scope, wanted, f"{before}({', '.join(args)})")
         if fuel > 0 and depth < 4 and self.pick(2) == 0:
             matched = [name for name, type_ in scope if type_ in CONSTRUCTORS]
-            if matched and self.pick(1):
+            if matched and self.pick(3):
                 return self.match(depth, scope, wanted, fuel, self.draw(st.sampled_from(matched)))
             return self.branch(depth, scope, wanted, fuel)
         if wanted in CONSTRUCTORS:

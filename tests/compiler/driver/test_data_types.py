@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from tandem.compiler.driver.build import build
+from tandem.compiler.driver.call_sequence import call_sequence
 from tandem.compiler.errors import BuildError, GraphError
 from tandem.compiler.graph.evaluate import evaluate
 from tandem.compiler.graph.live_ranges import live_ranges
@@ -66,8 +67,8 @@ X = np.array([1, -3], np.float32)
 def test_artifacts(program: str, inputs: Mapping[str, Any]) -> None:
     _, _, runner = kept()
     wanted = evaluate(graph(program), [np.asarray(each) for each in inputs.values()], runner)
-    for found, each in zip(run(program, inputs), leaves(wanted), strict=True):
-        np.testing.assert_array_equal(found, each)
+    for found, leaf in zip(run(program, inputs), leaves(wanted), strict=True):
+        np.testing.assert_array_equal(found, leaf)
 
 
 def test_what_an_artifact_has() -> None:
@@ -131,6 +132,12 @@ func @main(n: int64[], length: int64[], x: float32[4]) -> float32[4]:
 """A loop that makes values and keeps the last of them, and one that makes a long one."""
 
 
+def test_values_without_recursion_are_on_no_heap() -> None:
+    manifest = compiled(OPTION).manifest
+    assert manifest.forms == ()
+    assert not any(isinstance(each.place, Reference) for each in manifest.tensors)
+
+
 def cells() -> int:
     """The cells of all heaps of register machines."""
     return sum(isinstance(each, Cell) for each in gc.get_objects())
@@ -179,18 +186,23 @@ def test_what_is_not_compiled() -> None:
         GraphError, match=r"function run: layers is List\[fn.*, whose values may ho"
     ):
         Defunctionalise().apply(graph(LAYERS))
-    head = "type A = B(int8[]) | C\n"
+    head = "type A = B(int8[]) | C | D(A)\n"
     takes = head + "func @f(a: A):\n  b = match a:\n    else:\n      yield int8[](1)\n  return b"
+    gives = head + "func @f():\n  a = C()\n  return a"
+    target, backends, _ = kept()
     for program, message in (
-        (takes, "function f: parameter a is A: tensors only"),
-        (
-            head + "func @f():\n  a = C()\n  return a",
-            "function f: the result is A: tensors only, and tuples",
-        ),
+        (takes, "function f takes a, which is A: programs take tensors"),
+        (takes.replace(" | D(A)", ""), "function f takes a, which is A: programs take tensors"),
+        (gives, "function f gives A: programs give tensors, and tuples of them"),
     ):
-        target, backends, _ = kept()
-        with pytest.raises(BuildError, match=message):
+        with pytest.raises(GraphError, match=message):
             build(graph(program), [target], Provenance("net"), backends=backends)
+    for program, message in (
+        (gives, "function f: the result is A: tensors only, and tuples of them"),
+        (takes, "function f: parameter a is A: tensors only"),
+    ):
+        with pytest.raises(BuildError, match=message):
+            call_sequence(graph(program))
     (total,) = (each for each in graph(TREE).definitions if each.name == "total")
     with pytest.raises(GraphError, match="r is of a data type, or matches one: it has no memory"):
         live_ranges(replace(graph(TREE), body=total.body, params=total.params))

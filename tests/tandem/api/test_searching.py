@@ -16,11 +16,12 @@ from typer.testing import CliRunner
 
 import tandem
 from tandem.api.search_result import Search
-from tandem.api.searching import search
+from tandem.api.searching import DEFAULT_SECONDS, search
 from tandem.compiler.search.front import pareto_front
 from tandem.hw.config_files import dump_config
 from tandem.scripts.cli import app
 from tandem.workbench.errors import ArgumentTypeError, ArgumentValueError, MissingPackageError
+from tandem.workbench.search.options import Budget, Options
 from tests.support.compiler.models.models import one_channel
 
 CENTER = tandem.Accelerator(
@@ -207,6 +208,30 @@ def test_one_objective_has_no_chart(found: Search) -> None:
 def test_refusals(models: Any, options: Any, kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
         search(models, **options)
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        ({"budget": 7}, Budget(7, None)),
+        ({"seconds": 2.5}, Budget(None, 2.5)),
+        ({}, Budget(None, DEFAULT_SECONDS)),
+    ],
+    ids=["machines", "seconds", "the default"],
+)
+def test_how_long_it_takes(
+    given: dict[str, Any], wanted: Budget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Begun(Exception):
+        """A search that would run now."""
+
+    def begin(options: Options, report: object) -> None:
+        assert options.budget == wanted
+        raise Begun
+
+    monkeypatch.setattr("tandem.workbench.search.run.run", begin)
+    with pytest.raises(Begun):
+        search(["digits"], **given)
 
 
 def test_optuna_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,6 @@ from tandem.runtime.artifact import Provenance
 from tandem.runtime.devices import CpuDevice
 from tandem.runtime.executor import Executor
 from tests.support.compiler.graph.closures import CHOSEN
-from tests.support.compiler.graph.data_types import TREE
 from tests.support.compiler.graph.gradient_cases import Array
 from tests.support.compiler.graph.graphs import graph, same_values
 
@@ -248,8 +247,6 @@ def test_refusals() -> None:
         pullback(graph("func @f(n: int64[]) -> int64[]:\n  return n"))
     with pytest.raises(GradientError, match=r"kernel .* has no gradient: take gradients before"):
         value_and_grad(transform(graph(LAYER), [Fuse()]))
-    with pytest.raises(GradientError, match="main has values of data types, which have no"):
-        pullback(graph(TREE))
     scatter = """
 func @f(x: float32[3], i: int64[2]) -> float32[]:
   u = gather(x, i)
@@ -266,3 +263,72 @@ func @f(x: float32[N, M, 3]) -> float32[]:
   return s
 """
     refused(symbols, r"y = reshape\(data float32\[N, M, 3\]\) has no gradient: the shape of a grad")
+
+
+LISTS = """
+type List[T] = Nil | Cons(T, List[T])
+
+func @total(xs: List[float64[]], w: float64[], s: float64[]) -> float64[]:
+  r = match xs:
+    Nil():
+      yield s
+    Cons(x, rest):
+      p = multiply(x, w)
+      y = add(s, p)
+      t = @total(rest, w, y)
+      yield t
+  return r
+
+func @series(n: int64[], x: float64[]) -> List[float64[]]:
+  go = greater(n, int64[](0))
+  r = if go:
+    m = subtract(n, int64[](1))
+    y = sin(x)
+    t = @series(m, y)
+    c = Cons(y, t)
+    yield c
+  else:
+    e = Nil[float64[]]()
+    yield e
+  return r
+
+"""
+
+
+def test_known_data_is_differentiated() -> None:
+    function = graph(
+        LISTS
+        + """func @main(x: float64[], w: float64[]) -> float64[]:
+  e = Nil[float64[]]()
+  a = Cons(x, e)
+  z = exp(x)
+  b = Cons(z, a)
+  r = @total(b, w, float64[](0.0))
+  return r
+"""
+    )
+    value, (dx, dw) = evaluate(value_and_grad(function), [np.array(0.5), np.array(2.0)])
+    np.testing.assert_allclose(
+        [value, dx, dw], [2 * (np.exp(0.5) + 0.5), 2 * (np.exp(0.5) + 1), np.exp(0.5) + 0.5]
+    )
+
+
+def test_no_gradient_passes_through_unknown_data() -> None:
+    """But beside it."""
+    function = graph(
+        LISTS
+        + """func @main(n: int64[], x: float64[], w: float64[]) -> float64[]:
+  b = @series(n, x)
+  r = @total(b, w, float64[](0.0))
+  return r
+"""
+    )
+    given = [np.array(3), np.array(0.5), np.array(2.0)]
+    value, (dw,) = evaluate(value_and_grad(function, ["w"]), given)
+    np.testing.assert_allclose(dw, np.asarray(value) / 2.0)
+    message = (
+        r"^function total: r = match xs has no gradient: none passes through values of "
+        r"List\[float64\[\]\] whose constructors are not known; give their floats as arrays, or"
+    )
+    with pytest.raises(GradientError, match=message):
+        value_and_grad(function)
