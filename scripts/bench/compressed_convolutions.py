@@ -3,8 +3,9 @@
 Convolutions on one thread as the late layers of ResNet-18 have, for several sizes of image, whose
 weights come from codes whatever `most_pixels` says; the speed is that of int8, computed beside.
 Several layers with weights of their own are computed one after the other, so that weights come from
-beyond the nearest caches, as in a network. Rounds alternate, and the quickest of each counts; how
-far the quickest of the first and of the second half are apart says what the measurement is worth.
+beyond the nearest caches, as in a network. Rounds alternate, and the quickest of each counts, in
+time of the processor; how far the quickest of the first and of the second half are apart says what
+the measurement is worth.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from time import process_time
 from typing import Final
 
 import numpy as np
@@ -82,7 +84,7 @@ def measure(
             function = convolutions(layer, form, copies)
             artifact = build(function, [reading_codes(machine)], Provenance("layers"))
             runs["int8" if form is None else form.name] = caller(artifact, x)
-        halves = [quickest(runs, -(-rounds // 2)) for _ in range(2)]
+        halves = [quickest(runs, -(-rounds // 2), process_time) for _ in range(2)]
         seconds = {name: min(half[name] for half in halves) for name in runs}
         apart = max(max(half[name] / seconds[name] for half in halves) for name in runs)
         yield Measurement(f"{layer}, int8", seconds["int8"] / copies * 1e6, "us")
