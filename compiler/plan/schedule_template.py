@@ -150,8 +150,13 @@ class ScheduleTemplate(ABC, Generic[W, M]):
         """The knobs with their settings."""
 
     def wide_space(self, workload: W, machine: M) -> Space | None:
-        """A larger space with other knobs, which is searched and never chosen by default; None if
-        there is none. `fits`, `schedule` and estimates take choices of both spaces."""
+        """A larger space with other knobs; None if there is none. `fits`, `schedule` and estimates
+        take choices of both spaces, and `wide_choice` searches this one."""
+        return None
+
+    def wide_choice(self, workload: W, choice: Choice, cost: Any) -> Choice | None:
+        """The best choice of the wide space by estimate, if that is better than a choice of the
+        base space; None by default, and if it is not."""
         return None
 
     @abstractmethod

@@ -36,6 +36,11 @@ class CostModel(ABC):
         """The choices to pass to `costs`; among choices of equal cost the first is taken."""
         return choices
 
+    def wide_choice(self, template: Any, workload: Any, choice: Choice) -> Choice | None:
+        """A choice of the template's wide space to take instead of a choice of its base space, if
+        it is expected to cost less; None by default."""
+        return None
+
     def bounds(self, template: Any, workload: Any, choices: Choices) -> Floats:
         """Costs that the choices cannot go below, in the unit that is measured; 0 if unknown."""
         return np.zeros(len(choices))
@@ -48,7 +53,8 @@ class CostModel(ABC):
 
 @dataclass(frozen=True, slots=True)
 class TemplateCosts(CostModel):
-    """A cost model that calls each template's own `estimate` and `shortlist` with `machine`."""
+    """A cost model that calls each template's own `estimate`, `shortlist` and `wide_choice` with
+    `machine`."""
 
     machine: Any
 
@@ -57,6 +63,9 @@ class TemplateCosts(CostModel):
 
     def shortlist(self, template: Any, workload: Any, choices: Choices) -> Choices:
         return template.shortlist(workload, choices, self.machine)
+
+    def wide_choice(self, template: Any, workload: Any, choice: Choice) -> Choice | None:
+        return template.wide_choice(workload, choice, self.machine)
 
 
 class TunedChoices(ABC):

@@ -12,6 +12,7 @@ from tandem.compiler.machines.accelerator.templates.lower_bound import lower_bou
 from tandem.compiler.machines.accelerator.templates.machine_cost import MachineCost
 from tandem.compiler.plan.space import Choices, Floats
 from tandem.compiler.plan.target import TemplateCosts
+from tandem.compiler.te.knobs import Choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,9 @@ class AcceleratorCosts(TemplateCosts):
 
     def shortlist(self, template: Any, workload: Any, choices: Choices) -> Choices:
         return TemplateCosts(self.of(workload)).shortlist(template, workload, choices)
+
+    def wide_choice(self, template: Any, workload: Any, choice: Choice) -> Choice | None:
+        return TemplateCosts(self.of(workload)).wide_choice(template, workload, choice)
 
     def bounds(self, template: Any, workload: Any, choices: Choices) -> Floats:
         return lower_bound(template, workload, choices, self.of(workload))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from math import prod
+from math import isfinite, prod
 from typing import ClassVar
 
 import numpy as np
@@ -31,7 +31,11 @@ from tandem.compiler.machines.accelerator.templates.conv2d_cycles import Conv2dC
 from tandem.compiler.machines.accelerator.templates.conv2d_pipelined_cycles import (
     estimate as pipelined_estimate,
 )
+from tandem.compiler.machines.accelerator.templates.conv2d_pipelined_search import (
+    best_choice as best_pipelined,
+)
 from tandem.compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
+from tandem.compiler.machines.accelerator.templates.lower_bound import lower_bound
 from tandem.compiler.machines.accelerator.templates.machine_cost import MachineCost
 from tandem.compiler.machines.accelerator.templates.packing import block_groups, pack_weight
 from tandem.compiler.machines.accelerator.templates.products import largest_sum
@@ -59,6 +63,10 @@ _SHORTLIST_REQUANTISED = 4096
 choices are equal within one percent."""
 _SHORTLIST_FEWER_THREADS = 16
 """Number of choices that are simulated for any lower number of threads."""
+
+_MARGIN = 20
+"""By how many transfers' overheads a choice of the wide space has to be better than the best base
+choice: much of what a layer alone gains at its start and its end is hidden in a stream."""
 
 _BYTE_CYCLES = 4
 """Cycles in which a small processor copies a byte of a window, at least; of the array's clock."""
@@ -256,3 +264,16 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         if pipelined.is_pipelined(choices):
             return pipelined_estimate(workload, choices, cost)
         return Conv2dCycles(workload, choices, cost).simulated()
+
+    def wide_choice(
+        self, workload: Conv2dWorkload, choice: Choice, cost: MachineCost
+    ) -> Choice | None:
+        """The best choice of the wide space, if its estimate is clearly below that of a base
+        choice, or below what the base choice takes at least."""
+        one = Choices.of([choice])
+        costs = self.estimate(workload, one, cost), lower_bound(self, workload, one, cost)
+        known = float(np.max(costs))
+        if not isfinite(known):
+            return None  # What is not modelled cannot be compared.
+        found = best_pipelined(workload, cost, known - _MARGIN * cost.overhead)
+        return None if found is None else found[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import prod
 from typing import ClassVar, TypeAlias, TypeVar
 
@@ -66,9 +67,7 @@ class Conv2dWorkload:
     @property
     def windows(self) -> tuple[Window, ...]:
         """The windows along y and x."""
-        image = placeholder(self.data[:4], INT8, "data")
-        kernel = self.weight[2:4]
-        return windows("conv2d", "out", image, kernel, self.strides, self.padding, self.dilation)
+        return _windows(self)
 
     @property
     def extents(self) -> dict[str, int]:
@@ -144,6 +143,14 @@ class Conv2dWorkload:
     def weight_blocks(self, oc: Ints) -> Ints:
         """The blocks of outputs whose weights are on chip for `oc` blocks of outputs."""
         return oc
+
+
+@lru_cache(maxsize=256)
+def _windows(workload: Conv2dWorkload) -> tuple[Window, ...]:
+    """The windows of a workload, kept: all counts begin with extents, which follow from them."""
+    image = placeholder(workload.data[:4], INT8, "data")
+    how = workload.strides, workload.padding, workload.dilation
+    return windows("conv2d", "out", image, workload.weight[2:4], *how)
 
 
 class RowsWorkload(Conv2dWorkload):

@@ -24,6 +24,7 @@ from tandem.compiler.machines.accelerator.templates.products import (
     PRODUCT,
     SHARED,
     Products,
+    choice_of_dense,
     largest_sum,
     of_convolution,
     of_dense,
@@ -145,3 +146,12 @@ class DenseOnArray(AcceleratorTemplate[DenseWorkload]):
             return _CONVOLUTION.estimate(pixels, of_convolution(choices), cost)
         usual = unusual_residency(choices, workload.epilogue, products.outputs, cost.config)
         return product_rank(products, choices, cost, usual)
+
+    def wide_choice(
+        self, workload: DenseWorkload, choice: Choice, cost: MachineCost
+    ) -> Choice | None:
+        """That of the convolution over pixels, which estimates the cycles of both."""
+        one = of_convolution(Choices.of([choice])).choice(0)
+        pixels = workload.products.pixels(workload.passes)
+        found = _CONVOLUTION.wide_choice(pixels, one, cost)
+        return None if found is None else choice_of_dense(found)

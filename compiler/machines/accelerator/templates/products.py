@@ -29,7 +29,7 @@ from tandem.compiler.plan.pattern import Apply, Operand
 from tandem.compiler.plan.record_fields import UNLESS_NONE
 from tandem.compiler.plan.schedule_template import KernelMatch
 from tandem.compiler.plan.space import Bools, Choices, Floats, Space, rank_by
-from tandem.compiler.te.knobs import Setting
+from tandem.compiler.te.knobs import Choice, Setting
 from tandem.compiler.te.schedule import Sketch
 from tandem.hw.codings import Coding
 from tandem.hw.config import HardwareConfig
@@ -42,6 +42,8 @@ SHARED = ("oc", "n")
 _OF_CONVOLUTION: Mapping[Setting, str] = {"n": "x", "rows": "pixels", "data_slots": "image_slots"}
 """Knobs and settings of dense layers, and what they are called for convolutions."""
 _OF_DENSE: Mapping[Setting, str] = {"x": "n", "pixels": "rows", "image_slots": "data_slots"}
+_ONE = ("y", "ky")
+"""Knobs that have one setting for dense layers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +106,20 @@ def of_dense(space: Space) -> Space:
     knobs = {
         _OF_DENSE.get(name, name): tuple(_OF_DENSE.get(setting, setting) for setting in settings)
         for name, settings in space.knobs.items()
-        if name not in ("y", "ky")
+        if name not in _ONE
     }
     return replace(
         space, knobs=knobs, constraint=lambda choices: space.constraint(of_convolution(choices))
     )
+
+
+def choice_of_dense(choice: Choice) -> dict[str, Setting]:
+    """The choice of a dense layer that is this one of its convolution over pixels."""
+    return {
+        _OF_DENSE.get(name, name): _OF_DENSE.get(setting, setting)
+        for name, setting in choice.items()
+        if name not in _ONE
+    }
 
 
 def product_space(products: Products, epilogue: Epilogue) -> Space:

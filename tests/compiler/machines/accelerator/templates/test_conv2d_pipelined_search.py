@@ -1,0 +1,163 @@
+"""The search of the wide space finds what the enumeration of all its choices finds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.compiler.machines.accelerator.target import accelerator
+from tandem.compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
+from tandem.compiler.machines.accelerator.templates.conv2d_pipelined_cycles import (
+    PipelinedCycles,
+    TileCycles,
+)
+from tandem.compiler.machines.accelerator.templates.conv2d_pipelined_search import best_choice
+from tandem.compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
+from tandem.compiler.machines.accelerator.templates.machine_cost import MachineCost, MemoryTiming
+from tandem.compiler.machines.accelerator.templates.parameter_passes import RequantisePass
+from tandem.compiler.machines.accelerator.templates.template import AcceleratorTemplate
+from tandem.compiler.plan.planner import best_choice as planned_choice
+from tandem.compiler.plan.space import Choices, Floats
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import load_config
+from tests.compiler.machines.accelerator.templates.test_conv2d_choices import (
+    GROUPED,
+    PYNQ,
+    WORKLOAD,
+)
+from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
+from tests.support.compiler.machines.accelerator.templates.random_workloads import (
+    Drawer,
+    draw_conv2d,
+    draw_dense,
+)
+from tests.support.compiler.machines.accelerator.templates.wide_spaces import CONFIGS
+
+TEMPLATE = Conv2dOnArray()
+SEEDS = st.integers(0, 2**32 - 1)
+TIMINGS = (MemoryTiming(), MemoryTiming(1, 1), MemoryTiming(64, 4), MemoryTiming(300, 2))
+PYNQ_X = load_config("pynq-x")
+PASSES = (RequantisePass(),)
+RESIDUAL = (RequantisePass(residual="skip"),)
+
+
+def of_resnet(
+    inputs: int, outputs: int, size: int, kernel: int, stride: int = 1, residual: bool = False
+) -> Conv2dWorkload:
+    """A convolution of ResNet-18, of this many blocks of channels, as `pynq-x` takes it."""
+    return Conv2dWorkload(
+        (1, inputs, size, size, 1, 16),
+        (outputs, inputs, kernel, kernel, 16, 16),
+        strides=(stride, stride),
+        padding=(kernel // 2,) * 4,
+        dilation=(1, 1),
+        groups=1,
+        passes=RESIDUAL if residual else PASSES,
+    )
+
+
+LARGE = {
+    "C2": of_resnet(4, 4, 56, 3),
+    "C4": of_resnet(4, 8, 56, 1, 2),
+    "C5 with a residual": of_resnet(8, 8, 28, 3, residual=True),
+    "C8 with a residual": of_resnet(16, 16, 14, 3, residual=True),
+    "C9": of_resnet(16, 32, 14, 3, 2),
+    "C11": of_resnet(32, 32, 7, 3),
+    "the windows of C1": replace(of_resnet(10, 4, 112, 1), padding=(0, 0, 0, 0)),
+}
+
+
+def enumerated(
+    template: AcceleratorTemplate[Any], workload: Any, cost: MachineCost
+) -> tuple[Choices, Floats]:
+    """All choices of the wide space that fit, and the estimate of each."""
+    target = AcceleratorTarget.of(cost.config)
+    space = template.wide_space(workload, target)
+    assert space is not None, "the template has one"
+    choices = space.choices()
+    fitting = choices.where(template.fits(workload, choices, target))
+    return fitting, template.estimate(workload, fitting, cost)
+
+
+def check(workload: Conv2dWorkload, cost: MachineCost) -> None:
+    """Compare the search of a convolution's space with `argmin`, without a limit and around one."""
+    choices, estimates = enumerated(TEMPLATE, workload, cost)
+    least = float(estimates.min(initial=inf))
+    if least == inf:
+        assert best_choice(workload, cost, inf) is None
+        return
+    best = choices.choice(int(np.argmin(estimates)))
+    for below in (inf, 2 * least, least + 1):
+        assert best_choice(workload, cost, below) == (best, least), (workload, below)
+    assert best_choice(workload, cost, least) is None
+
+
+@settings(max_examples=25)
+@given(seed=SEEDS, name=st.sampled_from(CONFIGS), timing=st.sampled_from(TIMINGS))
+def test_the_choice_is_that_of_the_enumeration(seed: int, name: str, timing: MemoryTiming) -> None:
+    layer = draw_conv2d(np.random.default_rng(seed), config := machine(name))
+    check(layer.workload, MachineCost(config, timing))
+
+
+@settings(max_examples=25)
+@given(seed=SEEDS, name=st.sampled_from(CONFIGS), timing=st.sampled_from(TIMINGS))
+def test_no_estimate_is_below_the_bounds(seed: int, name: str, timing: MemoryTiming) -> None:
+    layer = draw_conv2d(np.random.default_rng(seed), config := machine(name))
+    cost = MachineCost(config, timing)
+    choices, estimates = enumerated(TEMPLATE, layer.workload, cost)
+    tiles = TileCycles.of(layer.workload, choices, cost)
+    bounds = PipelinedCycles.of(tiles, np.arange(len(choices)), choices).least()
+    assert (tiles.least() <= bounds).all()
+    assert (bounds <= estimates).all()
+
+
+def test_a_layer_that_is_extrapolated() -> None:
+    check(GROUPED, MachineCost(PYNQ, TIMINGS[2]))
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("workload", [WORKLOAD, GROUPED])
+@pytest.mark.parametrize("timing", TIMINGS)
+def test_layers_that_are_extrapolated(workload: Conv2dWorkload, timing: MemoryTiming) -> None:
+    check(workload, MachineCost(PYNQ, timing))
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("config", [PYNQ, PYNQ_X], ids=lambda config: config.name)
+@pytest.mark.parametrize("timing", [TIMINGS[0], TIMINGS[2]], ids=["fast", "edge"])
+@pytest.mark.parametrize("layer", LARGE)
+def test_layers_of_resnet18(layer: str, timing: MemoryTiming, config: HardwareConfig) -> None:
+    workload = LARGE[layer]
+    if config is PYNQ:
+        # Without the extension sums are requantised by passes of the ALU.
+        workload = replace(workload, passes=WORKLOAD.passes)
+    check(workload, MachineCost(config, timing))
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("drawer", [draw_conv2d])
+def test_many_layers(name: str, drawer: Drawer) -> None:
+    for seed in range(150):
+        layer = drawer(np.random.default_rng(seed), config := machine(name))
+        check(layer.workload, MachineCost(config, TIMINGS[seed % len(TIMINGS)]))
+
+
+@settings(max_examples=15)
+@given(seed=SEEDS, name=st.sampled_from(CONFIGS), timing=st.sampled_from(TIMINGS))
+def test_dense_layers(seed: int, name: str, timing: MemoryTiming) -> None:
+    """A dense layer's choice is the first of least estimate; if it is better than the base one."""
+    layer = draw_dense(np.random.default_rng(seed), config := machine(name))
+    target = accelerator(config, timing)
+    base = planned_choice(target, layer.template, layer.workload, {"threads": (1, 2)})
+    found = layer.template.wide_choice(layer.workload, base, MachineCost(config, timing))
+    if found is not None:
+        choices, estimates = enumerated(layer.template, layer.workload, MachineCost(config, timing))
+        assert choices.choice(int(np.argmin(estimates))) == found
