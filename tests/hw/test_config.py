@@ -72,6 +72,48 @@ def test_refuses(changes: dict[str, Any], message: str) -> None:
         HardwareConfig(**changes)
 
 
+LIMITS = {
+    "log_batch": (0, 4),
+    "log_block_in": (0, 7),
+    "log_block_out": (0, 7),
+    "log_uop_buffer": (3, 24),
+    "log_inp_buffer": (1, 30),
+    "log_wgt_buffer": (1, 30),
+    "log_acc_buffer": (3, 30),
+    "log_par_buffer": (4, 20),
+    "acc_read_ports": (1, 2),
+    "address_bits": (16, 64),
+    "longest_burst": (1, 256),
+    "reads_in_flight": (2, 256),
+    "writes_in_flight": (2, 256),
+    "axi_cache": (0, 15),
+    "axi_prot": (0, 7),
+    "instruction_queue": (2, 4096),
+    "fetch_buffer": (8, 4096),
+    "load_buffer": (2, 65536),
+    "compute_buffer": (2, 65536),
+}
+"""The least and the greatest value of a field by itself: AXI's where it has some, of bursts, of the
+attributes of accesses, and of addresses; else what was built and tested."""
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_a_field_lies_within_its_limits(name: str) -> None:
+    low, high = LIMITS[name]
+    for value in (low - 1, low, high, high + 1):
+        message = f"{name} is {value}: it must lie in {low}..{high}"
+        assert (refusal(**{name: value}) == message) == (not low <= value <= high)
+
+
+def refusal(**changes: int) -> str:
+    """Why there is no such machine; other fields may not fit."""
+    try:
+        HardwareConfig(**changes)  # type: ignore[arg-type]
+    except ConfigError as error:
+        return str(error)
+    return ""
+
+
 @given(
     sizes=st.fixed_dictionaries(
         {

@@ -22,62 +22,59 @@ TOKENS, FEATURES = 64, 128
 LARGE = 7
 
 
-def costs(text: str, **given: NDArray[np.float64]) -> dict[str, list[float]]:
-    return {
-        name: array.reshape(-1).tolist() for name, array in error_costs(made(text, **given)).items()
-    }
+def made(params: str, lines: str, **given: NDArray[np.float64]) -> Function:
+    """The function of these lines, separated by semicolons, whose result is `y`."""
+    body = "".join(f"  {line.strip()}\n" for line in lines.split(";"))
+    return network(f"func @f({params}):\n{body}  return y", **given)
 
 
-def made(text: str, **given: NDArray[np.float64]) -> Function:
-    params, *lines, result = text.split("\n")
-    return network(
-        "\n".join([f"func @f({params}):", *(f"  {line}" for line in lines), f"  return {result}"]),
-        **given,
-    )
+def costs(params: str, lines: str, **given: NDArray[np.float64]) -> dict[str, list[float]]:
+    found = error_costs(made(params, lines, **given))
+    return {name: array.reshape(-1).tolist() for name, array in found.items()}
 
 
 @pytest.mark.parametrize("axes", ["", ", 1", ", 1, 1"])
 def test_results_that_are_multiplied_by_channel(axes: str) -> None:
     """A step of a channel is worth its factor; that of one with two readers, both of them."""
-    shape = (3, *(1,) * (axes.count("1")))
-    text = f"x: float32[2, 3{axes}], m: float32[3{axes}]\na = tanh(x)\ny = multiply(a, m)\ny"
-    assert costs(text, m=FACTORS.reshape(shape)) == {"a": [0.25, 16, 1]}
-    twice = text.replace("\ny =", "\nz = multiply(m, a)\nz2 = multiply(a, m)\ny =").replace(
-        "y = multiply(a, m)", "y = add(z, z2)"
-    )
-    assert costs(twice, m=FACTORS.reshape(shape)) == {"a": [0.5, 32, 2]}
+    params = f"x: float32[2, 3{axes}], m: float32[3{axes}]"
+    factors = FACTORS.reshape(3, *(1,) * axes.count("1"))
+    once = "a = tanh(x); y = multiply(a, m)"
+    assert costs(params, once, m=factors) == {"a": [0.25, 16, 1]}
+    twice = "a = tanh(x); b = multiply(m, a); c = multiply(a, m); y = add(b, c)"
+    assert costs(params, twice, m=factors) == {"a": [0.5, 32, 2]}
 
 
 @pytest.mark.parametrize(
     "lines",
     [
-        "a = tanh(x)\ny = multiply(a, m)\nz = tanh(a)\ny = add(y, z)".replace("y = add", "t = add"),
-        "a = tanh(x)\nb = multiply(a, a)\nt = multiply(b, x)",
-        "t = tanh(x)\ny = multiply(t, m)",
+        "a = tanh(x); b = multiply(a, m); c = tanh(a); y = add(b, c)",
+        "a = tanh(x); y = multiply(a, a)",
+        "a = tanh(x); y = multiply(a, s)",
+        "y = tanh(x); b = multiply(y, m)",
     ],
 )
 def test_nothing_of_values_that_are_read_otherwise(lines: str) -> None:
-    """By another operator, by one without constants, or as the result."""
-    assert "a" not in costs(f"x: float32[2, 3], m: float32[3]\n{lines}\nt", m=FACTORS)
-    assert "t" not in costs(f"x: float32[2, 3], m: float32[3]\n{lines}\nt", m=FACTORS)
+    """By another operator, by one without constants for channels, or as the result."""
+    params = "x: float32[2, 3], m: float32[3], s: float32[1]"
+    assert costs(params, lines, m=FACTORS) == {}
 
 
 def test_data_of_products_by_the_energy_of_their_weights() -> None:
-    dense = "x: float32[2, 3], w: float32[2, 3], v: float32[2, 3]\na = tanh(x)\ny = dense(a, w)\ny"
-    assert costs(dense, w=WEIGHTS) == {"a": [1, 29, 25]}
-    both = dense.replace("\ny\n", "\n")[:-1] + "z = dense(a, v)\nt = add(y, z)\nt"
-    assert costs(both, w=WEIGHTS, v=WEIGHTS * 2)["a"] == [5, 145, 125]
-    conv = "x: float32[1, 3, 2, 2], w: float32[2, 3, 1, 2]\na = tanh(x)\ny = conv2d(a, w)\ny"
-    assert costs(conv, w=np.stack([WEIGHTS, WEIGHTS], -1)[:, :, None]) == {"a": [2, 58, 50]}
+    matrices = "x: float32[2, 3], w: float32[2, 3], v: float32[2, 3]"
+    assert costs(matrices, "a = tanh(x); y = dense(a, w)", w=WEIGHTS) == {"a": [1, 29, 25]}
+    both = "a = tanh(x); b = dense(a, w); c = dense(a, v); y = add(b, c)"
+    assert costs(matrices, both, w=WEIGHTS, v=WEIGHTS * 2) == {"a": [5, 145, 125]}
+    kernels = np.stack([WEIGHTS, WEIGHTS], -1)[:, :, None]
+    images = "x: float32[1, 3, 2, 2], w: float32[2, 3, 1, 2]"
+    assert costs(images, "a = tanh(x); y = conv2d(a, w)", w=kernels) == {"a": [2, 58, 50]}
 
 
 @pytest.mark.parametrize(
-    "lines",
-    ["a = relu(x)\ny = conv2d(a, w)", "a = tanh(x)\ny = conv2d(a, v, groups=3)"],
+    "lines", ["a = relu(x); y = conv2d(a, w)", "a = tanh(x); y = conv2d(a, v, groups=3)"]
 )
 def test_nothing_of_data_that_are_integers_and_of_groups(lines: str) -> None:
     params = "x: float32[1, 3, 2, 2], w: float32[2, 3, 1, 1], v: float32[3, 1, 1, 1]"
-    assert costs(f"{params}\n{lines}\ny") == {}
+    assert costs(params, lines) == {}
 
 
 def samples(count: int) -> list[list[NDArray[np.float32]]]:
@@ -96,7 +93,7 @@ def test_a_feature_that_weighs_much_is_not_clipped_however_many_samples_calibrat
     weights = np.random.default_rng(1).standard_normal((8, FEATURES))
     weights[2, LARGE] = 20
     params = f"x: float32[{TOKENS}, {FEATURES}], w: float32[8, {FEATURES}]"
-    function = made(f"{params}\na = negative(x)\ny = dense(a, w)\ny", w=weights)
+    function = made(params, "a = negative(x); y = dense(a, w)", w=weights)
     options = QuantiseOptions(weights=WeightOptions(smooth=True))
     given = samples(count)
     quantised = quantise_network(function, given, RUN, options).function
