@@ -239,13 +239,17 @@ def makes_functions(body: Body) -> bool:
 
 
 def writes_symbols(body: Body) -> bool:
-    """Whether the body says types with symbols, which are those of the function around."""
-    return any(
-        symbols_of(argument)
-        for let in all_lets(body)
-        if isinstance(let.value, Construct)
-        for argument in let.value.arguments
-    )
+    """Whether the body says types with symbols, which are those of the function around, or takes a
+    function with symbols as a value, which may need the declared type that a copy loses."""
+    for let in all_lets(body):
+        match let.value:
+            case Construct(arguments=arguments) if any(map(symbols_of, arguments)):
+                return True
+            case Partial(callee=Global(type=type_)) if symbols_of(type_):
+                return True
+            case _:
+                pass
+    return False
 
 
 def rewrite_lets(body: Body, change: Callable[[Let], tuple[Let, ...]]) -> Body:

@@ -346,11 +346,12 @@ def declarations(draw: st.DrawFn) -> tuple[Declaration, ...]:
     found = []
     for number, arity in enumerate(arities):
         params = tuple(f"P{at}" for at in range(arity))
-        plain: list[Type] = [TensorType((), FLOAT32), TensorType((2, 3), FLOAT32)]
-        plain += map(DataType, params)
-        types: st.SearchStrategy[Type] = st.recursive(
-            st.sampled_from(plain), lambda inner: _larger(inner, arities)
-        )
+        plain: list[Type] = [
+            TensorType((), FLOAT32),
+            TensorType((2, 3), FLOAT32),
+            *map(DataType, params),
+        ]
+        types = st.recursive(st.sampled_from(plain), lambda inner: _larger(inner, arities))
         fields = st.lists(types, max_size=3).map(tuple)
         forms = draw(st.lists(fields, min_size=1, max_size=3))
         constructors = (Constructor(f"C{number}{at}", each) for at, each in enumerate(forms))

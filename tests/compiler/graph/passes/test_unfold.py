@@ -174,6 +174,38 @@ def test_a_prefix_that_is_known() -> None:
     same_values(evaluate(found, given), evaluate(start, given))
 
 
+def test_functions_whose_types_a_copy_would_lose() -> None:
+    start = graph(
+        LIST
+        + """
+func @same(x: float32[N]) -> float32[N]:
+  return x
+
+func @first(all: List[float32[2]], x: float32[2]) -> float32[2]:
+  f: fn(float32[2]) -> float32[2] = @same
+  r = match all:
+    Nil:
+      yield x
+    Cons(head, tail):
+      y = call f(head)
+      yield y
+  return r
+
+func @main(x: float32[2]) -> float32[2]:
+  none = Nil[float32[2]]()
+  all = Cons(x, none)
+  y = @first(all, x)
+  return y
+"""
+    )
+    found = transform(start, [UNFOLD])
+    assert "@first(all, x)" in text(found)
+    agree(start, found)
+    bound = transform(start, [BindSymbols(()), UNFOLD, EliminateDead()])
+    assert "match" not in text(bound)
+    agree(start, bound)
+
+
 @pytest.mark.parametrize("symbol", ["float32[2]", "float32[K]"])
 def test_symbols(symbol: str) -> None:
     program = (

@@ -128,8 +128,8 @@ func @main(
 BEAMS = """type List[T] = Nil | Cons(T, List[T])
 type Beam = Beam(float32[], int64[], List[int64[]])
 
-func @insert(new: Beam, all: List[Beam], places: int64[]) -> List[Beam]:
-  some = greater(places, int64[](0))
+func @insert(new: Beam, all: List[Beam], most: int64[]) -> List[Beam]:
+  some = greater(most, int64[](0))
   r = if some:
     s = match all:
       Nil:
@@ -137,7 +137,7 @@ func @insert(new: Beam, all: List[Beam], places: int64[]) -> List[Beam]:
         alone = Cons(new, none)
         yield alone
       Cons(first, others):
-        left = subtract(places, int64[](1))
+        left = subtract(most, int64[](1))
         a = @score(new)
         b = @score(first)
         better = greater(a, b)
