@@ -252,10 +252,9 @@ def _durations(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) ->
         image = cost.load(MemoryId.INP, ic * inside) + cost.fetch
         stores = y * x * (cost.store_gap + cost.beats(MemoryId.OUT, part))
     else:
-        image = cost.load(MemoryId.INP, inside, rows * columns - inside) + cost.fetch
-        image = ic * image
+        image = ic * (cost.load(MemoryId.INP, inside, rows * columns - inside) + cost.fetch)
         # Accumulators of a narrower tile at the edge have gaps between rows: each is a STORE.
-        runs = np.where(x < x[:, :, 1:], y, 1)
+        runs: Ints = np.where(x < x[:, :, 1:], y, 1)
         stores = part * (runs * cost.store_gap + cost.beats(MemoryId.OUT, y * x))
     passes = epilogue.tensor_passes * cost.alu(size, tensor_operand=True)
     passes = passes + (epilogue.immediate_passes + epilogue.input_operands) * size
