@@ -27,14 +27,14 @@ def soc(*arguments: object) -> Result:
 def test_json(tmp_path: Path) -> None:
     folder = tmp_path / "system"
     model = convolution(tmp_path / "net.onnx")
-    result = soc(model, "--config", "tiny-x", "--memory", "latency=4", "-o", folder, "--json")
+    result = soc(model, "--config", "tiny-x", "--memory", "latency=6", "-o", folder, "--json")
     assert result.exit_code == 0, result.stderr
     found = json.loads(result.stdout)
     assert sorted(found["files"]) == sorted(
         str(path) for path in folder.rglob("*") if path.is_file()
     )
     assert (found["cpu"], found["config"]) == ("vexriscv", "tiny-x")
-    assert found["memory"]["latency"] == 4
+    assert found["memory"]["latency"] == 6
     assert found["cycle"] > 0
     assert [found[each] for each in ("equal", "cycles", "seconds", "gateware")] == [None] * 4
 
@@ -98,7 +98,11 @@ def test_gateware(
     routes = tuple(Route(seed, 70.0 + seed, path) for seed in (1, 2))
 
     def make_gateware(
-        sources: object, firmware: object, options: GatewareOptions, *others: object
+        sources: object,
+        contents: object,
+        firmware_bytes: int,
+        options: GatewareOptions,
+        *others: object,
     ) -> tuple[dict[str, str | bytes], SocGateware]:
         timing = Timing(options.device, options.speed, routes)
         parts = {"accelerator": PartUse(lut=20_633, ff=14_090), "ROM": PartUse(bram=53)}
