@@ -10,7 +10,7 @@ import pytest
 import tandem.compiler.models
 from tandem.compiler.errors import QuantisationError
 from tandem.compiler.frontends.onnx import import_model
-from tandem.compiler.graph import Var
+from tandem.compiler.graph import Function, Var
 from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.evaluate import evaluate
 from tandem.compiler.graph.nodes import Call
@@ -19,6 +19,7 @@ from tandem.compiler.graph.opspec import OpSpec
 from tandem.compiler.graph.passes import Fuse, transform
 from tandem.compiler.machines.cpu.runner import NativeRunner
 from tandem.compiler.models import built_in
+from tandem.compiler.quantise.compressed.layer_costs import LayerCost
 from tandem.compiler.quantise.compressed.network_loss import NetworkLoss
 from tandem.compiler.quantise.network import quantise_network
 from tandem.compiler.quantise.options import Mode, QuantiseOptions
@@ -164,6 +165,19 @@ def test_layers_choose_within_a_loss() -> None:
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[0] < 77_072  # those of int8
     assert sizes[-1] < 35_000
+
+
+@pytest.mark.parametrize("smooth", [False, True])
+def test_layers_for_which_the_machine_gains_nothing_keep_int8(smooth: bool) -> None:
+    """What layers cost on the machine reaches the choice, with smoothing and without."""
+
+    def costs(function: Function) -> dict[str, LayerCost]:
+        return {let.name: LayerCost(1000.0, "cycles", "its products") for let in function.body.lets}
+
+    weights = WeightOptions(WeightKind.AUTO, max_loss=25.0, smooth=smooth)
+    options = QuantiseOptions(Mode.MULTIPLIER, weights=weights)
+    assert not codes(quantise_network(DIGITS, SAMPLES, RUN, options, costs=costs))
+    assert codes(quantise_network(DIGITS, SAMPLES, RUN, options))
 
 
 def test_a_loss_that_a_format_does_not_reach_is_refused_with_the_best() -> None:

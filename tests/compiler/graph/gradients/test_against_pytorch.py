@@ -18,7 +18,8 @@ from tandem.compiler.graph.gradients import pullback
 from tandem.compiler.operators.activations import GeluForm
 from tandem.compiler.operators.scatter import ScatterReduction
 from tests.compiler.graph.gradients.test_rules import function_of
-from tests.support.compiler.graph.gradient_cases import CASES, Array, OperatorCall, call_of
+from tests.support.compiler.graph.gradient_cases import CASES
+from tests.support.compiler.graph.gradient_draws import Array, OperatorCall, call_of
 
 torch = pytest.importorskip("torch")
 functional: Any = torch.nn.functional

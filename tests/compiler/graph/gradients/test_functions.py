@@ -21,7 +21,7 @@ from tandem.runtime.artifact import Provenance
 from tandem.runtime.devices import CpuDevice
 from tandem.runtime.executor import Executor
 from tests.support.compiler.graph.closures import CHOSEN
-from tests.support.compiler.graph.gradient_cases import Array
+from tests.support.compiler.graph.gradient_draws import Array
 from tests.support.compiler.graph.graphs import graph, same_values
 
 LAYER = """

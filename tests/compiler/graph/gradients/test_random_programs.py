@@ -10,7 +10,7 @@ import pytest
 from tandem.compiler.graph import Function
 from tandem.compiler.graph.evaluate import evaluate
 from tandem.compiler.graph.gradients import pullback, value_and_grad
-from tests.support.compiler.graph.gradient_cases import Array
+from tests.support.compiler.graph.gradient_draws import Array
 from tests.support.compiler.graph.graphs import graph
 from tests.support.compiler.graph.smooth_programs import smooth_program
 

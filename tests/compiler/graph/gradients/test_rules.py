@@ -14,7 +14,8 @@ from tandem.compiler.graph.gradient_query import constant_gradient
 from tandem.compiler.graph.gradients import pullback
 from tandem.compiler.graph.operators import OPERATORS
 from tandem.compiler.ir.dtypes import dtype_of
-from tests.support.compiler.graph.gradient_cases import CASES, Array, OperatorCall
+from tests.support.compiler.graph.gradient_cases import CASES
+from tests.support.compiler.graph.gradient_draws import Array, OperatorCall
 from tests.support.compiler.graph.graphs import graph
 
 STEPS = {name for name, spec in OPERATORS.items() if spec.gradient is constant_gradient}

@@ -16,7 +16,7 @@ from tandem.compiler.machines.cpu.target import cpu
 from tandem.runtime.artifact import Provenance
 from tandem.runtime.devices import CpuDevice
 from tandem.runtime.executor import Executor
-from tests.support.compiler.graph.gradient_cases import Array
+from tests.support.compiler.graph.gradient_draws import Array
 from tests.support.compiler.graph.graphs import graph
 
 LOSS = """
