@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from tandem.hw.config import HardwareConfig
 from tandem.hw.config_files import load_config
 from tandem.hw.faults import Fault
-from tandem.hw.registers import CONTROL, Control, Interrupt, Status, registers_of
+from tandem.hw.isa import Program
+from tandem.hw.registers import CONTROL, Control, Interrupt, Status, Waits, registers_of
+from tandem.hw.topology import Unit
 from tandem.sim.driven.drive import drive
 from tandem.sim.driven.machine import MHZ, DrivenMachine
 from tandem.sim.errors import EngineError
 from tests.support.hw.configs import UNCOMMON, presets
+from tests.support.sim.faulty import cases, image
 from tests.support.sim.programs import RandomProgram, random_program
 
 PROGRAM = 1 << 16
@@ -27,12 +31,16 @@ def register(config: HardwareConfig, name: str) -> int:
 
 
 def launch(driven: DrivenMachine, config: HardwareConfig, made: RandomProgram) -> None:
-    driven.memory[: made.image.size] = made.image
-    driven.memory[PROGRAM : PROGRAM + len(made.program.data)] = np.frombuffer(
-        made.program.data, np.uint8
-    )
+    launch_program(driven, config, made.program, made.image)
+
+
+def launch_program(
+    driven: DrivenMachine, config: HardwareConfig, program: Program, content: NDArray[np.uint8]
+) -> None:
+    driven.memory[: content.size] = content
+    driven.memory[PROGRAM : PROGRAM + len(program.data)] = np.frombuffer(program.data, np.uint8)
     driven.write(register(config, "instruction_address"), PROGRAM)
-    driven.write(register(config, "instruction_count"), len(made.program))
+    driven.write(register(config, "instruction_count"), len(program))
     driven.write(register(config, "irq_enable"), Interrupt.DONE | Interrupt.ERROR)
     driven.write(CONTROL, Control.LAUNCH)
 
@@ -87,6 +95,25 @@ def test_cycles_are_those_of_the_verilog() -> None:
         found.append(driven.read(register(config, "cycles")))
         driven.close()
     assert found[0] == found[1]
+
+
+def test_what_units_wait_for_is_told_alike() -> None:
+    config = load_config("tiny")
+    deadlocks = [case for case in cases(config) if case.fault is Fault.DEADLOCK]
+    names = [f"{unit.name.lower()}_{what}" for unit in Unit for what in ("waits", "instruction")]
+    waiting = set[int]()
+    for case in deadlocks:
+        told = []
+        for engine in ("functional", "cycle", "rtl"):
+            driven = machine(engine, config)
+            launch_program(driven, config, case.program, image())
+            driven.wait(1000)
+            assert driven.read(register(config, "error_code")) == Fault.DEADLOCK, case.name
+            told.append([driven.read(register(config, name)) for name in names])
+            driven.close()
+        assert told[0] == told[1] == told[2], case.name
+        waiting |= {*told[0][::2]}
+    assert waiting - {0, int(Waits.ACTIVE)}
 
 
 @pytest.mark.parametrize("engine", ["cycle", "rtl"])
