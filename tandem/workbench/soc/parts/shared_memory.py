@@ -15,6 +15,7 @@ from litex.gen import LiteXModule
 from litex.soc.interconnect import axi, stream, wishbone
 from migen import READ_FIRST, Case, Cat, If, Memory, Mux, Replicate, Signal
 
+from tandem.workbench.errors import SocError
 from tandem.workbench.soc.description import LEAST_LATENCY
 
 _DECERR = 3
@@ -49,7 +50,16 @@ class SharedMemory(LiteXModule):
             acknowledgement; `LEAST_LATENCY` or more.
         in_flight
             Bursts of each direction that are accepted and not answered.
+
+        Raises
+        ------
+        SocError
+            The latency is too short.
         """
+        if latency < LEAST_LATENCY:
+            raise SocError(
+                f"shared memory of latency {latency}: memory on chip has {LEAST_LATENCY} or more"
+            )
         self.axi = axi.AXIInterface(
             data_width=data_width, address_width=32, id_width=id_width, bursting=True
         )

@@ -14,6 +14,7 @@ pytest.importorskip("litex", reason="the extra soc")
 
 from litex.gen.sim import run_simulation
 
+from tandem.workbench.errors import SocError
 from tandem.workbench.soc.parts.shared_memory import SharedMemory
 
 ORIGIN, BYTES, BEAT, ID_BITS = 0x4000_0000, 1 << 10, 8, 2
@@ -173,6 +174,11 @@ def test_reads_and_writes(latency: int, in_flight: int, pause: float, bytes: int
             first = max(burst.accepted + latency, before + 1)
             assert [answer[0] for answer in burst.answers] == [*range(first, first + burst.beats)]
         before = burst.answers[-1][0]
+
+
+def test_a_latency_that_is_too_short_is_refused() -> None:
+    with pytest.raises(SocError, match="shared memory of latency 4: memory on chip has 5 or more"):
+        memory(4, 4)
 
 
 def test_the_processor_sees_the_same_bytes() -> None:
