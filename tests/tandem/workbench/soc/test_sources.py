@@ -22,11 +22,12 @@ from tandem.workbench.ip.names import FILE_LIST
 from tandem.workbench.soc import build, sources
 from tandem.workbench.soc.build import build_firmware, write_tree
 from tandem.workbench.soc.cores import PROCESSORS, soc_processor
+from tandem.workbench.soc.description import LEAST_LATENCY
 from tandem.workbench.soc.firmware import NETWORK
 from tandem.workbench.soc.sources import LICENCES, check_memory, check_packages, soc_sources
 
 pytest.importorskip("litex", reason="the extra soc")
-MEMORY = MemoryModel(3, in_flight=4)
+MEMORY = MemoryModel(LEAST_LATENCY, in_flight=4)
 ROOT = Path(__file__).parents[4]
 
 
@@ -68,7 +69,7 @@ def made(
 def test_a_system(made: Callable[[str], sources.SocSources], name: str) -> None:
     found = made(name)
     described = found.description
-    assert (described.processor, described.latency, described.in_flight) == (name, 3, 4)
+    assert (described.processor, described.latency, described.in_flight) == (name, LEAST_LATENCY, 4)
     assert described.bus_bits == load_config("tiny-x").bus_bits
     for size in (described.rom_bytes, described.ram_bytes, described.memory_bytes):
         assert size % 4096 == 0
@@ -146,7 +147,7 @@ def test_errors_of_litex_are_told(library: Library, tmp_path: Path) -> None:
         soc_sources(library.exported, load_config("tiny-x"), other, MEMORY, 64, tmp_path)
 
 
-@pytest.mark.parametrize("memory", [MemoryModel(1), MemoryModel(16, interval=2)])
+@pytest.mark.parametrize("memory", [MemoryModel(LEAST_LATENCY - 1), MemoryModel(16, interval=2)])
 def test_other_timing_is_refused(memory: MemoryModel) -> None:
     with pytest.raises(SocError, match=r"memory of latency \d+ and interval \d: that of a system"):
         check_memory(memory)
