@@ -244,19 +244,20 @@ def _durations(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) ->
     ic, part, oc = (choices[name][:, None, None] for name in ("ic", "part", "oc"))
     y = _remainder_and_whole(workload.extents["y"], choices["y"])[:, :, None]
     x = _remainder_and_whole(workload.extents["x"], choices["x"])[:, None, :]
-    size = part * y * x
+    pixels: Ints = y * x
+    size = part * pixels
     rows, columns = image_extents(workload, y, x)
     inside = np.minimum(rows, workload.data[2]) * np.minimum(columns, workload.data[3])
     # Fetch comes before loads on the bus: a LOAD's own instruction, and those of compute.
     if workload.channels_together:
         image = cost.load(MemoryId.INP, ic * inside) + cost.fetch
-        stores = y * x * (cost.store_gap + cost.beats(MemoryId.OUT, part))
+        stores: Ints = pixels * (cost.store_gap + cost.beats(MemoryId.OUT, part))
     else:
         image = cost.load(MemoryId.INP, inside, rows * columns - inside) + cost.fetch
         image = ic * image
         # Accumulators of a narrower tile at the edge have gaps between rows: each is a STORE.
-        runs = np.where(x < x[:, :, 1:], y, 1)
-        stores = part * (runs * cost.store_gap + cost.beats(MemoryId.OUT, y * x))
+        runs: Ints = np.where(x < x[:, :, 1:], y, 1)
+        stores = part * (runs * cost.store_gap + cost.beats(MemoryId.OUT, pixels))
     passes = epilogue.tensor_passes * cost.alu(size, tensor_operand=True)
     passes = passes + (epilogue.immediate_passes + epilogue.input_operands) * size
     passes = passes + epilogue.element_operands * cost.load(MemoryId.ACC_8BIT, size)
