@@ -20,11 +20,13 @@ from tandem.compiler.machines.accelerator.templates.conv2d_pipelined_cycles impo
 )
 from tandem.compiler.machines.accelerator.templates.conv2d_pipelined_search import best_choice
 from tandem.compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
+from tandem.compiler.machines.accelerator.templates.dense import DenseOnArray
 from tandem.compiler.machines.accelerator.templates.machine_cost import MachineCost, MemoryTiming
 from tandem.compiler.machines.accelerator.templates.parameter_passes import RequantisePass
 from tandem.compiler.machines.accelerator.templates.template import AcceleratorTemplate
 from tandem.compiler.plan.planner import best_choice as planned_choice
 from tandem.compiler.plan.space import Choices, Floats
+from tandem.compiler.te.knobs import Setting
 from tandem.hw.config import HardwareConfig
 from tandem.hw.config_files import load_config
 from tests.compiler.machines.accelerator.templates.test_conv2d_choices import (
@@ -32,6 +34,7 @@ from tests.compiler.machines.accelerator.templates.test_conv2d_choices import (
     PYNQ,
     WORKLOAD,
 )
+from tests.compiler.machines.accelerator.templates.test_dense_pipelined import LAYER
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.machines.accelerator.templates.random_workloads import (
     Drawer,
@@ -161,3 +164,18 @@ def test_dense_layers(seed: int, name: str, timing: MemoryTiming) -> None:
     if found is not None:
         choices, estimates = enumerated(layer.template, layer.workload, MachineCost(config, timing))
         assert choices.choice(int(np.argmin(estimates))) == found
+
+
+def test_the_planner_takes_the_wide_choice_where_it_is_better() -> None:
+    slow = MemoryTiming(64, 4)
+    for template, workload in ((TEMPLATE, WORKLOAD), (DenseOnArray(), LAYER)):
+        chosen = planned_choice(accelerator(PYNQ, slow), template, workload)
+        choices, estimates = enumerated(template, workload, MachineCost(PYNQ, slow))
+        assert chosen == choices.choice(int(np.argmin(estimates)))
+
+
+def test_restrictions_are_of_the_base_space() -> None:
+    slow = MemoryTiming(64, 4)
+    held: dict[str, tuple[Setting, ...]] = {"threads": (1,)}
+    assert "part" not in planned_choice(accelerator(PYNQ, slow), TEMPLATE, WORKLOAD, held)
+    assert "part" not in planned_choice(accelerator(PYNQ, slow, hiding=False), TEMPLATE, WORKLOAD)
