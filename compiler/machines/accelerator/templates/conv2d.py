@@ -67,6 +67,12 @@ _SHORTLIST_FEWER_THREADS = 16
 _MARGIN = 20
 """By how many transfers' overheads a choice of the wide space has to be better than the best base
 choice: much of what a layer alone gains at its start and its end is hidden in a stream."""
+_RELATIVE_MARGIN = 0.0015
+"""By what part of it, at least: estimates are no better."""
+
+PRODUCT_PRICE = 0.25
+"""Cycles that a choice of the wide space has to save for each of its products: a program of many
+short ones takes long to compile, and on machines that hide them saves next to nothing."""
 
 _BYTE_CYCLES = 4
 """Cycles in which a small processor copies a byte of a window, at least; of the array's clock."""
@@ -268,12 +274,21 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
     def wide_choice(
         self, workload: Conv2dWorkload, choice: Choice, cost: MachineCost
     ) -> Choice | None:
-        """The best choice of the wide space, if its estimate is clearly below that of a base
-        choice, or below what the base choice takes at least."""
+        """The best choice of the wide space, with a price for each product, if its estimate is
+        clearly below that of a base choice, or below what the base choice takes at least."""
         one = Choices.of([choice])
-        costs = self.estimate(workload, one, cost), lower_bound(self, workload, one, cost)
-        known = float(np.max(costs))
+        (known,) = self.estimate(workload, one, cost)
         if not isfinite(known):
             return None  # What is not modelled cannot be compared.
-        found = best_pipelined(workload, cost, known - _MARGIN * cost.overhead)
-        return None if found is None else found[0]
+        found = _clearly_better(workload, cost, known)
+        if found is None:
+            (bound,) = lower_bound(self, workload, one, cost)
+            found = _clearly_better(workload, cost, bound) if bound > known else None
+        return found
+
+
+def _clearly_better(workload: Conv2dWorkload, cost: MachineCost, known: float) -> Choice | None:
+    """The best choice of the wide space, if it is better than `known` cycles by the margins."""
+    below = known - max(_MARGIN * cost.overhead, _RELATIVE_MARGIN * known)
+    found = best_pipelined(workload, cost, below, PRODUCT_PRICE)
+    return None if found is None else found[0]

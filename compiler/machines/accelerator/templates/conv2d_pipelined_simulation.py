@@ -28,6 +28,7 @@ def simulate(
     loading: Floats,
     rates: Floats,
     which: Ints,
+    extra: Floats,
     limits: Floats,
     batches: int,
     height: int,
@@ -51,6 +52,8 @@ def simulate(
         Cycles of the bus that no choice is below, [choices]; `TileCycles.rates`, [tiles].
     which
         The tile of each choice.
+    extra
+        Cycles to add to what each choice takes, [choices].
     limits
         One number. If it is finite, cycles above it stay infinite, and it becomes the least of
         those that are found.
@@ -66,7 +69,7 @@ def simulate(
     weight_free, weight_box = weight[0], weight[1]
     bounded = limits[0] < _UNLIMITED
     for choice in range(len(found)):
-        if bounded and loading[choice] > limits[0]:
+        if bounded and loading[choice] + extra[choice] > limits[0]:
             continue
         row = which[choice]
         begin, steps, parts, channels, y, x, outputs = numbers[choice, :7]
@@ -151,7 +154,7 @@ def simulate(
             volume += (y if a else height - (down - 1) * y) * (x if b else width - (across - 1) * x)
             if tile == most // 2 - 1:
                 half, half_volume = compute, volume
-            least = compute + rates[row] * (total - volume) + overhead - ROUNDING
+            least = compute + rates[row] * (total - volume) + overhead - ROUNDING + extra[choice]
             if bounded and least > limits[0]:
                 within = False
                 break
@@ -183,7 +186,7 @@ def simulate(
                 work = steps * rows * durations[row, 2, a, b] + durations[row, 1, a, b]
                 work = parts * (work + durations[row, 3, a, b])
                 end += left * max(rate * size, float(max(loads, work)))
-        end = max(loading[choice], end + max(0, store - compute) + overhead)
+        end = max(loading[choice], end + max(0, store - compute) + overhead) + extra[choice]
         if not bounded or end <= limits[0]:
             found[choice] = end
         if bounded:
