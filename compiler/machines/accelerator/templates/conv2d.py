@@ -64,7 +64,7 @@ choices are equal within one percent."""
 _SHORTLIST_FEWER_THREADS = 16
 """Number of choices that are simulated for any lower number of threads."""
 
-_MARGIN = 20
+_MARGIN = 25
 """By how many transfers' overheads a choice of the wide space has to be better than the best base
 choice: much of what a layer alone gains at its start and its end is hidden in a stream."""
 _RELATIVE_MARGIN = 0.0015
