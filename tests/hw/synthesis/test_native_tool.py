@@ -39,7 +39,7 @@ def test_it_runs_in_the_folder_with_the_options(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("echo no room >&2; exit 3", "tool failed with status 3; it ended with:\nno room"),
+        ("echo no space >&2; exit 3", "tool failed with status 3; it ended with:\nno space"),
         ("echo yosys 0.70", "tool is no nextpnr: it says 'yosys 0.70'"),
     ],
 )
