@@ -154,9 +154,7 @@ class CopyPlan:
         alone = loose and len(boxes) == 1
         return [each for inner, box in boxes for each in self._rectangles(inner, box, rest, alone)]
 
-    def _rectangles(
-        self, env: Env, box: Box, start: int, loose: bool
-    ) -> list[Rectangle | Zeros]:
+    def _rectangles(self, env: Env, box: Box, start: int, loose: bool) -> list[Rectangle | Zeros]:
         """The rectangles of one box; `start` are the values that are left of `offset`."""
         valid = next((each for _, each in within(self.inside, env, box)), None)
         chip, dram, axes = self._axes(env, box, valid or box)

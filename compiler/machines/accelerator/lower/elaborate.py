@@ -190,7 +190,9 @@ class _Elaborator:
             return joined[key]
 
         # The first of several steps of a sum differs from the others in its initial values.
-        return self._repeated(plan.output.name, plan.around, lambda env: (0, id(starts(env))), commands)
+        return self._repeated(
+            plan.output.name, plan.around, lambda env: (0, id(starts(env))), commands
+        )
 
     def _repeated(
         self,

@@ -224,6 +224,7 @@ class PipelinedCycles:
             workload.weight[2] // choices["ky"],
             np.full(len(rows), tiles.operands),
             readers,
+            _of_parameters(workload, choices, tiles.cost),
         )
         found = np.full(len(rows), np.inf)
         simulate(
@@ -258,6 +259,14 @@ def tiles_of_pixels(workload: Conv2dWorkload, choices: Choices) -> Ints:
     """The number of tiles along y and x."""
     y, x = (-(-workload.extents[axis] // choices[axis]) for axis in ("y", "x"))
     return np.asarray(y * x)
+
+
+def _of_parameters(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> Ints:
+    """Cycles of the load of a tile's parameters; 0 where those of all channels stay on chip."""
+    requantise = workload.epilogue.requantise
+    if requantise is None or requantise.resident:
+        return np.zeros(len(choices), np.int64)
+    return cost.load(MemoryId.PAR, choices["oc"])
 
 
 def _durations(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> Ints:

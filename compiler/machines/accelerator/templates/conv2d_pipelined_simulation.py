@@ -44,7 +44,7 @@ def simulate(
     Parameters
     ----------
     numbers
-        What a choice is to the simulation, [choices, 17]; of columns the loop's first lines say
+        What a choice is to the simulation, [choices, 18]; of columns the loop's first lines say
         the names.
     durations
         As in `TileCycles`, [tiles, 6, 2, 2].
@@ -76,6 +76,7 @@ def simulate(
         image_slots, weight_slots, sum_slots = numbers[choice, 7:10]
         keeps_image, keeps_weights, of_weights, behind, rows, operands = numbers[choice, 10:16]
         groups = channels // numbers[choice, 16]
+        parameters = numbers[choice, 17]
         down, across = (height + y - 1) // y, (width + x - 1) // x
         pixels = down * across
         tiles = batches * channels * pixels
@@ -110,6 +111,9 @@ def simulate(
             neither += (1 - a) * (1 - b)
             accumulators = tile % sum_slots
             residual = durations[row, 4, a, b]
+            if parameters > 0:
+                # A tile's parameters are loaded before its weights, over those of the tile before.
+                load = max(load, passed) + parameters
             for step in range(steps):
                 slot = images % image_slots
                 images += 1
@@ -150,7 +154,7 @@ def simulate(
                     operands = 0
                     store = max(store, compute + HANDOVER) + durations[row, 5, a, b]
                     stored[accumulators, part] = store + overhead
-                passed = compute + HANDOVER
+            passed = compute + HANDOVER
             volume += (y if a else height - (down - 1) * y) * (x if b else width - (across - 1) * x)
             if tile == most // 2 - 1:
                 half, half_volume = compute, volume
@@ -178,7 +182,7 @@ def simulate(
                     left = whole - neither
                 size = y if a else height - (down - 1) * y
                 size *= x if b else width - (across - 1) * x
-                loads = durations[row, 4, a, b]
+                loads = durations[row, 4, a, b] + parameters
                 if not keeps_image:
                     loads += steps * durations[row, 0, a, b]
                 if not keeps_weights:

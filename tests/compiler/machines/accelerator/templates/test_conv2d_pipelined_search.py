@@ -186,6 +186,19 @@ def test_the_planner_takes_the_wide_choice_where_it_is_better() -> None:
         assert chosen == choices.choice(int(np.argmin(estimates)))
 
 
+def test_what_only_the_estimate_has_for_better_is_not_taken() -> None:
+    """The first layer of `dqn`, whose windows are many short LOADs: the base choice's estimate is
+    12 % too high, and its bound is below every choice of the wide space."""
+    workload = replace(of_resnet(16, 2, 20, 1), padding=(0, 0, 0, 0))
+    cost = MachineCost(PYNQ_X, MemoryTiming(64, 4))
+    target = accelerator(PYNQ_X, cost.memory)
+    base = planned_choice(target, TEMPLATE, workload, {"threads": (2, 1)})
+    (estimate,) = TEMPLATE.estimate(workload, Choices.of([base]), cost)
+    assert best_choice(workload, cost, float(estimate) * 0.97) is not None
+    assert TEMPLATE.wide_choice(workload, base, cost) is None
+    assert planned_choice(target, TEMPLATE, workload) == base
+
+
 def test_restrictions_are_of_the_base_space() -> None:
     slow = MemoryTiming(64, 4)
     held: dict[str, tuple[Setting, ...]] = {"threads": (1,)}
