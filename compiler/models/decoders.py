@@ -15,7 +15,7 @@ from tandem.compiler.models.llama import LONGEST as LLAMA_LONGEST
 from tandem.compiler.models.llama import SMALL as LLAMA_SMALL
 from tandem.compiler.models.llama import TINY as LLAMA_TINY
 from tandem.compiler.models.llama import llama_of
-from tandem.compiler.models.transformer import DecoderPorts, Sizes
+from tandem.compiler.models.transformer import CachedTokenPorts, Sizes
 
 BYTES: Final = 256
 """The vocabulary of a decoder whose tokens are bytes."""
@@ -39,12 +39,12 @@ class DecoderModel:
     name: str
     sizes: Sizes
     context: int
-    make: Callable[[DecoderPorts, int], ModelProto]
+    make: Callable[[CachedTokenPorts, int], ModelProto]
 
     def model(self, tokens: int, past: int, seed: int = 0) -> ModelProto:
         """The model for some tokens behind up to `past` earlier ones; all have equal weights. Its
-        inputs and outputs are those of `DecoderPorts`."""
-        return self.make(DecoderPorts(replace(self.sizes, tokens=tokens, past=past)), seed)
+        inputs and outputs are those of `CachedTokenPorts`."""
+        return self.make(CachedTokenPorts(replace(self.sizes, tokens=tokens, past=past)), seed)
 
 
 def gpt2_decoder(

@@ -207,7 +207,7 @@ class TokenPorts:
 
 
 @dataclass
-class DecoderPorts(TokenPorts):
+class CachedTokenPorts(TokenPorts):
     """The inputs and outputs of a network of tokens at any position, behind up to `sizes.past`
     earlier tokens, by the names that exporters write.
 
