@@ -90,13 +90,15 @@ def compile_decoder(
         texts = _texts(source, options, prefill, context)
         found = decoder_samples(prefill, source.ports, texts, host_runner())
         samples = [found.prefill, found.decode]
-    artifacts = [
-        _compiled(source, name, imported, options, given, device, report)
-        for name, imported, given in zip(
-            ("prefill", "decode"), (prefill, decode), samples, strict=True
-        )
-    ]
-    return DecoderArtifact(*artifacts, source.ports)
+
+    def compiled(name: str, imported: Imported, given: list[Inputs] | None) -> Artifact:
+        return _compiled(source, name, imported, options, given, device, report)
+
+    return DecoderArtifact(
+        compiled("prefill", prefill, samples[0]),
+        compiled("decode", decode, samples[1]),
+        source.ports,
+    )
 
 
 def context_of(source: DecoderSource, asked: int | None) -> int:
