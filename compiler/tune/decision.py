@@ -14,7 +14,6 @@ from typing import TypeAlias
 
 from msgspec import UNSET, structs
 
-from tandem.compiler.plan.planner import space_of_choice
 from tandem.compiler.te.knobs import Choice
 from tandem.compiler.tune.best_known import best_record
 from tandem.compiler.tune.paired import PairedGain, paired_gain
@@ -151,7 +150,7 @@ def _decided(
     done: TaskTuning, own: Sequence[Record], has_new: bool, layer_times: LayerTimes
 ) -> Decision:
     """The decision for a task with its records."""
-    own = [record for record in own if _is_known(done.task, record.choice)]
+    own = [record for record in own if done.task.knows(record.choice)]
     before = best_record(own)
     if before is None or (before.default_cost is not UNSET and not has_new):
         return Decision(done.task, before, fresh=False)
@@ -169,12 +168,6 @@ def _decided(
     if gain.wins(MARGIN):
         return Decision(done.task, _won(best, gain.challenger, gain.default), fresh=True)
     return Decision(done.task, _won(default, gain.default, gain.default), fresh=True)
-
-
-def _is_known(task: Task, choice: Choice) -> bool:
-    """Whether a recorded choice is one of this version's."""
-    machine = task.target.machine
-    return space_of_choice(task.template, task.workload, machine, choice) is not None
 
 
 def _won(record: Record, cost: float, default_cost: float) -> Record:

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tandem.compiler.errors import ReplayError, ScheduleError
 from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.expressions import tensors
 from tandem.compiler.graph.infer import infer
@@ -20,6 +21,7 @@ from tandem.compiler.graph.passes.infer_types import InferTypes
 from tandem.compiler.graph.passes.pipeline import GraphPass
 from tandem.compiler.graph.passes.tabulate import Tabulate
 from tandem.compiler.graph.types import TensorType
+from tandem.compiler.ir.buffer import Buffer
 from tandem.compiler.ir.stmt import PrimFunc
 from tandem.compiler.machines.cpu.codegen import CpuTarget, compile_function, emit_object
 from tandem.compiler.machines.cpu.codegen.byte_tables import lookup_cost
@@ -28,18 +30,24 @@ from tandem.compiler.machines.cpu.network import make_network
 from tandem.compiler.machines.cpu.schedules.generic import cpu_schedule
 from tandem.compiler.machines.cpu.schedules.leave_padding import LeavePadding
 from tandem.compiler.machines.cpu.schedules.simd import Simd
+from tandem.compiler.machines.cpu.sketches import sketched
 from tandem.compiler.machines.cpu.templates.layer import LayerOnCpu, LayerWorkload, placeholders
 from tandem.compiler.plan.parts import ArtifactParts, Invocation, Progress
+from tandem.compiler.plan.pattern import Match
 from tandem.compiler.plan.planner import Plan, Planner
+from tandem.compiler.plan.schedule_template import Arguments, KernelMatch
 from tandem.compiler.plan.target import Backend, Target
 from tandem.compiler.te import Schedule
 from tandem.compiler.te.build import macs_of, program_of
 from tandem.compiler.te.knobs import Choice
+from tandem.compiler.tune.sketches.computation import Computation, input_number
+from tandem.compiler.tune.sketches.constants import Hoisted
+from tandem.compiler.tune.sketches.template import SKETCHES
 from tandem.runtime.artifact import HOST, Code, Manifest, Step
 from tandem.runtime.native import NETWORK, POOL, ObjectCode
 from tandem.runtime.native.pool_object import make_pool_object
 
-_Key: TypeAlias = tuple[str, int | None, frozenset[int]]
+_Key: TypeAlias = tuple[str, int | None, frozenset[int], frozenset[int] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +136,7 @@ def _kernel(kernel: Function, schedule: Schedule, packers: Sequence[PrimFunc] = 
         for name, packer in by_output.items()
     }
     numbers |= {name: first for name, (first, *_) in read.items()}
-    operators = tuple(
-        let.value.callee.name
-        for let in kernel.body.lets
-        if isinstance(let.value, Call) and isinstance(let.value.callee, OpSpec)
-    )
+    operators = operator_names(kernel)
     operands = tuple(numbers[buffer.name] for buffer in program.inputs)
     packing = {
         at: by_output[buffer.name]
@@ -142,6 +146,54 @@ def _kernel(kernel: Function, schedule: Schedule, packers: Sequence[PrimFunc] = 
     sources = {at: read[program.inputs[at].name] for at in packing}
     macs = macs_of(tensors(kernel, placeholders(kernel)))
     return CpuKernel(program, operands, packing, sources, operators, macs)
+
+
+@dataclass(frozen=True, slots=True)
+class SketchedCall:
+    """A kernel that sketches may be made of.
+
+    Attributes
+    ----------
+    constants
+        The positions of the operands that are constants.
+    plan
+        The template's plan that it is compiled by, if there is one.
+    """
+
+    kernel: Function
+    constants: frozenset[int]
+    plan: Plan | None
+
+
+@dataclass(frozen=True, slots=True)
+class SketchedKernel:
+    """A kernel that is scheduled by a sketch of records."""
+
+    computation: Computation
+    choice: Choice
+    kernel: CpuKernel
+
+    def plan(self, call: Call) -> Plan:
+        """How a call of the kernel is compiled."""
+        found = KernelMatch(call, Match((), {}))
+        return Plan(SKETCHES, found, self.computation, Arguments(), self.choice)
+
+
+def _call_of(call: Invocation) -> Call:
+    """The call of the graph that is compiled."""
+    args = (each if isinstance(each, Constant) else Var(each) for each in call.operands)
+    return Call(call.kernel, tuple(args))
+
+
+def constants_of(call: Invocation) -> frozenset[int]:
+    """The positions of a call's operands that are constants."""
+    return frozenset(at for at, each in enumerate(call.operands) if isinstance(each, Constant))
+
+
+def computation_of(kernel: Function, constants: Collection[int]) -> Computation:
+    """The computation of a kernel."""
+    inputs = placeholders(kernel)
+    return Computation.of(program_of(tensors(kernel, inputs), inputs), constants)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +208,43 @@ class PlannedKernel:
 
     source: str
     plan: Plan
+
+
+def sketched_kernel(
+    kernel: Function, computation: Computation, choice: Choice, machine: CpuTarget
+) -> CpuKernel:
+    """A kernel with the schedule that a sketch's decisions make. Raises as `sketched`."""
+    found = sketched(computation, choice, machine)
+    operators = operator_names(kernel)
+    macs = macs_of(tensors(kernel, placeholders(kernel)))
+    return kernel_of_sketch(found, kernel.name, operators, macs)
+
+
+def kernel_of_sketch(
+    found: Hoisted, name: str, operators: tuple[str, ...] = (), macs: int = 0
+) -> CpuKernel:
+    """The programs of a sketch as a kernel, whose parameters are the computation's inputs."""
+    packers = {packing.outputs[0].name: packing for packing in found.packings}
+    packing, sources, operands = {}, {}, []
+    for at, buffer in enumerate(found.program.inputs):
+        read: tuple[Buffer, ...] = (buffer,)
+        if buffer.name in packers:
+            packing[at] = packers[buffer.name]
+            read = packing[at].inputs
+        sources[at] = tuple(input_number(each.name) for each in read)
+        operands.append(sources[at][0])
+    sources = {at: sources[at] for at in packing}
+    program = replace(found.program, name=name)
+    return CpuKernel(program, tuple(operands), packing, sources, operators, macs, prefetches=False)
+
+
+def operator_names(kernel: Function) -> tuple[str, ...]:
+    """The names of a kernel's operators, in order."""
+    return tuple(
+        let.value.callee.name
+        for let in kernel.body.lets
+        if isinstance(let.value, Call) and isinstance(let.value.callee, OpSpec)
+    )
 
 
 def _padding_is_undefined(kernel: Function) -> bool:
@@ -173,13 +262,17 @@ class KernelBackend(Backend):
     Attributes
     ----------
     planned
-        The layers that templates compiled, by name.
+        The layers that templates compiled, and the kernels that sketches of records did, by name.
+    calls
+        The calls of kernels that sketches may be made of, by the name of the result.
     """
 
     def __init__(self, target: Target[CpuTarget]) -> None:
         self.target = target
         self.planned: dict[str, PlannedKernel] = {}
+        self.calls: dict[str, SketchedCall] = {}
         self.planner = Planner(target)
+        self._sketches: dict[tuple[str, frozenset[int]], SketchedKernel | None] = {}
         self._compiled: dict[_Key, tuple[CpuKernel, ObjectCode]] = {}
         self._packers: dict[PrimFunc, Callable[..., tuple[NDArray[Any], ...]]] = {}
 
@@ -190,7 +283,11 @@ class KernelBackend(Backend):
     def step(self, call: Invocation, parts: ArtifactParts) -> Step:
         self.prepare([call], parts.progress)
         template_plan = self._plan(call)
-        if template_plan is not None:
+        if not self._narrow(call):
+            self.calls[call.name] = SketchedCall(call.kernel, constants_of(call), template_plan)
+        if (sketch := self._sketch(call)) is not None:
+            self.planned[call.name] = PlannedKernel(call.name, sketch.plan(_call_of(call)))
+        elif template_plan is not None:
             self.planned[call.name] = PlannedKernel(call.name, template_plan)
         plan, code = self._compiled[self._key(call)]
         name = call.kernel.name
@@ -243,7 +340,8 @@ class KernelBackend(Backend):
         """A cache key that is equal for calls that run the same code."""
         plan = self._plan(call)
         weight = None if plan is None else plan.workload.weight
-        return call.kernel.digest, weight, self._narrow(call)
+        sketch = None if self._sketch(call) is None else constants_of(call)
+        return call.kernel.digest, weight, self._narrow(call), sketch
 
     def _narrow(self, call: Invocation) -> frozenset[int]:
         """The numbers of a call's constants that are packed into bytes."""
@@ -253,14 +351,38 @@ class KernelBackend(Backend):
             if isinstance(operand, Constant) and is_narrow(operand.type)
         )
 
+    def _sketch(self, call: Invocation) -> SketchedKernel | None:
+        """The kernel by the sketch that records have of its computation; None without one, and for
+        a record of another version, whose decisions do not fit."""
+        if self.target.tuned is None or self._narrow(call):
+            return None
+        key = call.kernel.digest, constants_of(call)
+        if key not in self._sketches:
+            self._sketches[key] = self._tuned_sketch(call.kernel, constants_of(call))
+        return self._sketches[key]
+
+    def _tuned_sketch(self, kernel: Function, constants: frozenset[int]) -> SketchedKernel | None:
+        assert self.target.tuned is not None, "checked"
+        computation = computation_of(kernel, constants)
+        choice = self.target.tuned.choice(SKETCHES, computation)
+        if not choice:
+            return None
+        try:
+            made = sketched_kernel(kernel, computation, choice, self.target.machine)
+        except (ReplayError, ScheduleError):
+            return None
+        return SketchedKernel(computation, choice, made)
+
     def _plan(self, call: Invocation) -> Plan | None:
-        args = (each if isinstance(each, Constant) else Var(each) for each in call.operands)
-        kernel_call = Call(call.kernel, tuple(args))
-        return self.planner.layer(kernel_call)
+        return self.planner.layer(_call_of(call))
 
     def _kernel(self, call: Invocation) -> tuple[CpuKernel, ObjectCode]:
         """The scheduled kernel and its code."""
-        made = cpu_kernel(call.kernel, self._plan(call), self.target, sorted(self._narrow(call)))
+        if (sketch := self._sketch(call)) is not None:
+            made = sketch.kernel
+        else:
+            narrow = sorted(self._narrow(call))
+            made = cpu_kernel(call.kernel, self._plan(call), self.target, narrow)
         machine, passes = self.target.machine, self.target.passes
         if not machine.has_vectors and _padding_is_undefined(call.kernel):
             passes = (*passes, LeavePadding(made.program.outputs[0].name))

@@ -239,8 +239,8 @@ def _blocked(
     chosen = str(builder.choose(f"{label}.block", options))
     if chosen == "none":
         return tile
-    at, _, count = chosen.partition("x")
-    return _Tile(tile.vector, tile.registers, names[int(at)], int(count))
+    number, _, count = chosen.partition("x")
+    return _Tile(tile.vector, tile.registers, names[int(number)], int(count))
 
 
 def _pack(builder: Builder, label: str, block: Block, tile: _Tile) -> None:

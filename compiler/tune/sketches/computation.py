@@ -57,6 +57,11 @@ class Computation:
         return _parsed(self.program)
 
 
+def input_number(name: str) -> int:
+    """The number of a computation's input, from its name."""
+    return int(name.removeprefix("a"))
+
+
 @lru_cache(maxsize=64)
 def _parsed(program: str) -> Schedule:
     found = parse(program)

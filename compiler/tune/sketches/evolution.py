@@ -60,7 +60,7 @@ class Breeder:
             fresh = frozenset(self._random.sample(names, count))
             return Varied(parent.choice, fresh, self._random)
 
-        return self._first_legal(child)
+        return self._first_legal(child, parent)
 
     def cross(self, mother: SketchTrace, father: SketchTrace) -> Sketch | None:
         """A sketch whose decisions are of one parent or the other, those of a stage together;
@@ -78,12 +78,17 @@ class Breeder:
 
         return self._first_legal(child)
 
-    def _first_legal(self, chooser: Callable[[], Chooser]) -> Sketch | None:
+    def _first_legal(
+        self, chooser: Callable[[], Chooser], other_than: SketchTrace | None = None
+    ) -> Sketch | None:
         for _ in range(_ATTEMPTS):
             try:
-                return generate(self._start, self._rules, self._constants, chooser())
+                found = generate(self._start, self._rules, self._constants, chooser())
             except ScheduleError:
                 self.refused += 1
+                continue
+            if found.trace != other_than:
+                return found
         return None
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -66,6 +66,9 @@ class SketchTable:
     space: str = SPACE
     traces: list[SketchTrace] = field(default_factory=list)
     vectors: list[Floats] = field(default_factory=list)
+
+    listed: ClassVar[bool] = False
+    """Other sketches can be drawn at any time."""
 
     def __len__(self) -> int:
         return len(self.traces)

@@ -16,7 +16,8 @@ from tandem.runtime.devices import CpuDevice
 from tandem.runtime.executor import Executor
 from tandem.runtime.inputs import random_inputs
 from tandem.runtime.inputs.network import inputs_of
-from tandem.workbench.measurers.on_cpu import CpuLayer, Seconds, alternate, alternated
+from tandem.workbench.measurers.on_cpu import Seconds, alternate, alternated
+from tandem.workbench.measurers.sketches_on_cpu import layer_of
 
 ROUNDS = 15
 """Rounds of an alternating comparison: enough for a bound that two of fifteen may miss."""
@@ -38,7 +39,7 @@ class ComparedOnCpu:
 
     def layer(self, task: Task, choice: Choice) -> tuple[Sequence[float], Sequence[float]]:
         """Seconds of a layer with the default choice and with another one, round by round."""
-        return _columns(alternate(CpuLayer.of(self.machine, task), [task.default, choice], ROUNDS))
+        return _columns(alternate(layer_of(self.machine, task), [task.default, choice], ROUNDS))
 
     def network(self, records: Sequence[Record]) -> tuple[Sequence[float], Sequence[float]]:
         """Seconds of the network with defaults and with the choices of records, round by round."""
