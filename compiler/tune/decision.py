@@ -127,11 +127,7 @@ def decide(
     known, new
         All records, and those of them that this run made.
     """
-    own, fresh = by_identity(known), by_identity(new)
-    tasks = []
-    for one in done:
-        key = identity(one.task).key()
-        tasks.append(_decided(one, own.get(key, []), key in fresh, layer_times))
+    tasks = list(decide_tasks(done, identity, known, new, layer_times).tasks)
     network = None
     new_choices = any(one.fresh and one.kept for one in tasks)
     while new_choices and any(one.kept for one in tasks):
@@ -144,6 +140,22 @@ def decide(
         tasks = [one.dropped() if one in losers else one for one in tasks]
         network = None
     return Decisions(tuple(tasks), network)
+
+
+def decide_tasks(
+    done: Sequence[TaskTuning],
+    identity: Callable[[Task], Identity],
+    known: Sequence[Record],
+    new: Sequence[Record],
+    layer_times: LayerTimes,
+) -> Decisions:
+    """Decide for each task alone, without a network; parameters are those of `decide`."""
+    own, fresh = by_identity(known), by_identity(new)
+    tasks = []
+    for one in done:
+        key = identity(one.task).key()
+        tasks.append(_decided(one, own.get(key, []), key in fresh, layer_times))
+    return Decisions(tuple(tasks), None)
 
 
 def _decided(

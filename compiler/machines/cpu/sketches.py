@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from tandem.compiler.errors import CodegenError
@@ -21,10 +21,10 @@ MOST_WRITTEN: Final = 1024
 """The most statements of a sketch after unrolling: LLVM takes seconds for more."""
 
 
-def rules_of(machine: CpuTarget, *, reassociate: bool = False) -> SketchRules:
-    """The rules for sketches on a processor."""
+def rules_of(machine: CpuTarget, computation: Computation) -> SketchRules:
+    """The rules for sketches of a computation on a processor."""
     return SketchRules(
-        machine.register_bits, machine.registers, machine.threads, reassociate=reassociate
+        machine.register_bits, machine.registers, machine.threads, computation.reassociate
     )
 
 
@@ -61,9 +61,7 @@ class LowerSketch:
         return program
 
 
-def sketched(
-    computation: Computation, choice: Choice, machine: CpuTarget, *, reassociate: bool = False
-) -> Hoisted:
+def sketched(computation: Computation, choice: Choice, machine: CpuTarget) -> Hoisted:
     """The programs of a computation with the decisions of a record.
 
     Raises
@@ -71,7 +69,5 @@ def sketched(
     ReplayError, ScheduleError
         The decisions are not those of this version, or not of this computation.
     """
-    rules = rules_of(machine, reassociate=reassociate)
-    schedule = SKETCHES.schedule(computation, choice, rules)
-    found = hoist_constants(schedule.program, computation.constant_names)
-    return replace(found, program=found.program)
+    schedule = SKETCHES.schedule(computation, choice, rules_of(machine, computation))
+    return hoist_constants(schedule.program, computation.constant_names)

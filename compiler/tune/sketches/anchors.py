@@ -29,6 +29,7 @@ from tandem.compiler.tune.sketches.stages import (
     operand_strides,
     readers_of,
     reduced,
+    shape_of,
     shares_loads,
     spatial,
     widest_bits,
@@ -96,12 +97,8 @@ def _follows(builder: Builder, sums: Block, out: Block) -> bool:
     if [each.name for each in readers_of(program, sums.name)] != [out.name]:
         return False
     own = tuple(map(Var, spatial(out)))
-    shapes = [
-        tuple(axis.extent for axis in each.iters if axis.var.name in spatial(each))
-        for each in (sums, out)
-    ]
     same = all(load.indices == own for load in loads_of(out, sums.name))
-    return same and shapes[0] == shapes[1]
+    return same and shape_of(sums) == shape_of(out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,8 +236,8 @@ def _blocked(
     chosen = str(builder.choose(f"{label}.block", options))
     if chosen == "none":
         return tile
-    number, _, count = chosen.partition("x")
-    return _Tile(tile.vector, tile.registers, names[int(number)], int(count))
+    number, _, times = chosen.partition("x")
+    return _Tile(tile.vector, tile.registers, names[int(number)], int(times))
 
 
 def _pack(builder: Builder, label: str, block: Block, tile: _Tile) -> None:
@@ -301,9 +298,7 @@ def _split_out(
     return outer[-1]
 
 
-def _read_copies(
-    builder: Builder, label: str, anchor: Anchor, block: Block, at: str
-) -> list[str]:
+def _read_copies(builder: Builder, label: str, anchor: Anchor, block: Block, at: str) -> list[str]:
     """Copy what a tile reads of an operand into a buffer of its own, where that is decided; the
     stages that copy."""
     copies = []
@@ -325,9 +320,7 @@ def _read_copies(
     return copies
 
 
-def _schedule_sums(
-    builder: Builder, label: str, anchor: Anchor, tile: _Tile, lanes: int
-) -> None:
+def _schedule_sums(builder: Builder, label: str, anchor: Anchor, tile: _Tile, lanes: int) -> None:
     sums, schedule = anchor.sums, builder.schedule
     terms = list(reduced(block_of(builder.program, sums)))
     inner: list[str] = []
@@ -341,9 +334,7 @@ def _schedule_sums(
         else:
             inner.append(axis)
     first: list[str] = []
-    extents = {
-        axis.var.name: axis.extent for axis in block_of(builder.program, sums).iters
-    }
+    extents = {axis.var.name: axis.extent for axis in block_of(builder.program, sums).iters}
     if around:
         parts = tuple(size for size in _PARTS if size < extents[terms[0]])
         size = builder.number(f"{label}.part", (0, *parts))

@@ -10,9 +10,9 @@ from tandem.compiler.ir.buffer import Buffer
 from tandem.compiler.ir.expr import Expr, Var
 from tandem.compiler.ir.parser import parse
 from tandem.compiler.ir.printer import text
-from tandem.compiler.ir.stmt import Alloc, Block, BlockIter, IterKind, PrimFunc, Stmt
+from tandem.compiler.ir.stmt import Block, BlockIter, IterKind, PrimFunc
 from tandem.compiler.ir.verify import verify
-from tandem.compiler.ir.visit import blocks, map_children, substitute, substitute_in
+from tandem.compiler.ir.visit import blocks, substitute, substitute_in
 from tandem.compiler.te.schedule import Schedule
 from tandem.compiler.te.tree import (
     LoopRef,
@@ -37,15 +37,20 @@ class Computation:
         their spatial axes `i0`, `i1`, and their reduction axes `r0`, `r1`.
     constants
         The numbers of the inputs that are known when the program is compiled, in order.
+    reassociate
+        Whether floats may be added in another order than the program's.
     """
 
     program: str
     constants: tuple[int, ...] = ()
+    reassociate: bool = False
 
     @staticmethod
-    def of(program: PrimFunc, constants: Collection[int] = ()) -> Computation:
+    def of(
+        program: PrimFunc, constants: Collection[int] = (), *, reassociate: bool = False
+    ) -> Computation:
         """The computation of a schedule's initial program, whose stages have one block each."""
-        return Computation(text(_renamed(program)), tuple(sorted(constants)))
+        return Computation(text(_renamed(program)), tuple(sorted(constants)), reassociate)
 
     @property
     def constant_names(self) -> frozenset[str]:

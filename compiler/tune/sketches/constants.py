@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from tandem.compiler.ir.buffer import Buffer
 from tandem.compiler.ir.stmt import For, PrimFunc, Stmt
-from tandem.compiler.ir.visit import children, sequence
+from tandem.compiler.ir.visit import children
 from tandem.compiler.te.tree import (
     NO_OP,
     allocated,
-    find_block,
-    path_to,
     read_by,
     replace_stmt,
     without_alloc,

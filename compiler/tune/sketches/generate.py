@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from tandem.compiler.ir.stmt import For, LoopKind
 from tandem.compiler.ir.visit import blocks
 from tandem.compiler.te.schedule import Schedule
+from tandem.compiler.te.tree import LoopRef, extent_of, find_loop
 from tandem.compiler.tune.sketches.anchors import anchor_of, tile_anchor
 from tandem.compiler.tune.sketches.builder import Builder
 from tandem.compiler.tune.sketches.choosers import Chooser
@@ -14,9 +15,8 @@ from tandem.compiler.tune.sketches.inline import inline_stages
 from tandem.compiler.tune.sketches.loops import schedule_loops
 from tandem.compiler.tune.sketches.places import place
 from tandem.compiler.tune.sketches.rules import SketchRules
-from tandem.compiler.tune.sketches.stages import block_of, iterations
+from tandem.compiler.tune.sketches.stages import iterations
 from tandem.compiler.tune.sketches.trace import SketchTrace
-from tandem.compiler.te.tree import LoopRef, extent_of, find_loop
 
 _CHUNKS = 4
 """The parts of a parallel loop for each thread, if there are so many."""
@@ -52,12 +52,9 @@ def generate(
     """
     builder = Builder.of(start, rules, constants, chooser)
     inline_stages(builder)
-    names = [each.name for each in blocks(builder.program.body)]
-    if any(iterations(block_of(builder.program, name)) == 0 for name in names):
+    if any(iterations(block) == 0 for block in blocks(builder.program.body)):
         return Sketch(builder.schedule, builder.trace)
-    while remaining := [
-        each.name for each in blocks(builder.program.body) if each.name not in builder.owners
-    ]:
+    while remaining := _without_place(builder):
         stage = remaining[-1]
         anchor = anchor_of(builder, stage)
         if anchor is not None:
@@ -72,6 +69,12 @@ def generate(
     if rules.threads > 1:
         _on_threads(builder)
     return Sketch(builder.schedule, builder.trace)
+
+
+def _without_place(builder: Builder) -> list[str]:
+    """The stages that were not looked at, in the order of the program."""
+    names = [block.name for block in blocks(builder.program.body)]
+    return [name for name in names if name not in builder.owners]
 
 
 def _on_threads(builder: Builder) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from tandem.compiler.ir.expr import Var
 from tandem.compiler.ir.stmt import Block
 from tandem.compiler.ir.strides import accesses, strides
 from tandem.compiler.ir.visit import variables
@@ -87,9 +86,7 @@ def _reduce(builder: Builder, stage: str, block: Block) -> None:
     loops, terms = _inner(builder, stage, block), list(reduced(block))
     extents = loop_extents(builder.program, stage)
     free = is_reassociable(block) or builder.rules.reassociate
-    contiguous = [
-        axis for axis in loops if extents[axis] >= _FEW and _along(block, axis) <= {0, 1}
-    ]
+    contiguous = [axis for axis in loops if extents[axis] >= _FEW and _along(block, axis) <= {0, 1}]
     last = [
         axis
         for axis in terms

@@ -33,6 +33,11 @@ def spatial(block: Block) -> tuple[str, ...]:
     return tuple(axis.var.name for axis in block.axes(IterKind.SPATIAL))
 
 
+def shape_of(block: Block) -> tuple[int, ...]:
+    """The extents of a block's spatial axes."""
+    return tuple(axis.extent for axis in block.axes(IterKind.SPATIAL))
+
+
 def reduced(block: Block) -> tuple[str, ...]:
     """The names of a block's reduction axes."""
     return tuple(axis.var.name for axis in block.axes(IterKind.REDUCE))
@@ -52,9 +57,8 @@ def is_reduction(block: Block) -> bool:
 
 def readers_of(program: PrimFunc, buffer: str) -> tuple[Block, ...]:
     """The blocks that read a buffer, those that update it left out."""
-    return tuple(
-        each for each in blocks(program.body) if buffer in read_by(each) and each.name != buffer
-    )
+    readers = (block for block in blocks(program.body) if buffer in read_by(block))
+    return tuple(block for block in readers if block.name != buffer)
 
 
 def loads_of(block: Block, buffer: str) -> list[Load]:
@@ -64,7 +68,7 @@ def loads_of(block: Block, buffer: str) -> list[Load]:
 
 def elements(block: Block) -> int:
     """The elements that a block computes."""
-    return prod(axis.extent for axis in block.axes(IterKind.SPATIAL))
+    return prod(shape_of(block))
 
 
 def iterations(block: Block) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 
 from tandem.compiler.errors import Refusal
 from tandem.compiler.plan.pattern import Apply
-from tandem.compiler.plan.schedule_template import Arguments, KernelMatch, ScheduleTemplate
+from tandem.compiler.plan.schedule_template import KernelMatch, ScheduleTemplate
 from tandem.compiler.plan.space import Bools, Choices, Floats, Space
 from tandem.compiler.te.knobs import Choice
 from tandem.compiler.te.schedule import Schedule

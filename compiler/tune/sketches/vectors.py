@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import log2, prod
+from operator import mul
 from typing import Final
 
 import numpy as np
@@ -46,7 +47,7 @@ def _totals(nests: tuple[NestFeatures, ...], register_bits: int) -> list[float]:
         _log(sum(instructions)),
         _log(max(instructions, default=0)),
         _log(sum(_statements(nest, register_bits) for nest in nests)),
-        _log(sum(nest.conditions * each for nest, each in zip(nests, instructions, strict=True))),
+        _log(sum(map(mul, [nest.conditions for nest in nests], instructions))),
         _log(sum(nest.iterations for nest in nests)),
     ]
 

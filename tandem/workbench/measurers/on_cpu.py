@@ -22,8 +22,8 @@ from tandem.compiler.errors import CompilerError
 from tandem.compiler.graph.evaluate import evaluate
 from tandem.compiler.graph.nodes import Function
 from tandem.compiler.graph.types import TensorType
-from tandem.compiler.machines.cpu.backend import CpuKernel, scheduled_kernel
 from tandem.compiler.machines.cpu.codegen import CpuTarget, compile_function
+from tandem.compiler.machines.cpu.kernels import CpuKernel, scheduled_kernel
 from tandem.compiler.machines.cpu.runner import NativeRunner
 from tandem.compiler.machines.cpu.target import cpu
 from tandem.compiler.machines.cpu.templates.layer import LayerOnCpu, LayerWorkload

@@ -9,15 +9,15 @@ from tandem.compiler.errors import ReplayError, ScheduleError
 from tandem.compiler.graph.nodes import Function
 from tandem.compiler.ir.stmt import PrimFunc
 from tandem.compiler.ir.visit import blocks
-from tandem.compiler.machines.cpu.backend import (
+from tandem.compiler.machines.cpu.backend import SketchedCall
+from tandem.compiler.machines.cpu.codegen import CpuTarget, compile_function
+from tandem.compiler.machines.cpu.kernels import (
     CpuKernel,
-    SketchedCall,
     computation_of,
     cpu_kernel,
     kernel_of_sketch,
     sketched_kernel,
 )
-from tandem.compiler.machines.cpu.codegen import CpuTarget, compile_function
 from tandem.compiler.machines.cpu.schedules.generic import scheduled_stages
 from tandem.compiler.machines.cpu.schedules.simd import Simd
 from tandem.compiler.machines.cpu.sketches import LowerSketch, rules_of, sketched
@@ -25,6 +25,7 @@ from tandem.compiler.machines.cpu.target import cpu
 from tandem.compiler.plan.planner import Plan
 from tandem.compiler.plan.schedule_template import Arguments
 from tandem.compiler.te.knobs import Choice
+from tandem.compiler.te.schedule import Schedule
 from tandem.compiler.tune.explorers.explorer import ChoiceTable, Search
 from tandem.compiler.tune.sketches.computation import Computation
 from tandem.compiler.tune.sketches.constants import Hoisted
@@ -43,27 +44,24 @@ class SketchTask(Task):
     kernel, plan
         The graph's kernel, and the template's plan for it; None of a user's own expressions, and
         where no template matches.
-    reassociate
-        Whether floats may be added in another order.
     """
 
     kernel: Function | None = None
     plan: Plan | None = None
-    reassociate: bool = False
 
     def knows(self, choice: Choice) -> bool:
         try:
-            self.target_schedule(choice)
+            self.schedule(choice)
         except (ReplayError, ScheduleError):
             return False
         return True
 
-    def target_schedule(self, choice: Choice) -> Hoisted:
-        """The programs of a choice. Raises as `sketched`."""
-        if choice == DEFAULT:
-            return Hoisted(self.workload.start().program, ())
+    def schedule(self, choice: Choice) -> Schedule:
+        """The schedule of a choice; of the default the generic one. Raises as `replay`."""
         machine = self.target.machine
-        return sketched(self.workload, choice, machine, reassociate=self.reassociate)
+        if choice == DEFAULT:
+            return generic_schedule(self.workload, machine)
+        return SKETCHES.schedule(self.workload, choice, rules_of(machine, self.workload))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,32 +70,30 @@ class SketchLayer:
 
     Attributes
     ----------
-    kernel_function, plan, reassociate
-        As in `SketchTask`.
+    function, plan
+        As the kernel and the plan of `SketchTask`.
     """
 
     machine: CpuTarget
     computation: Computation
-    kernel_function: Function | None
+    function: Function | None
     plan: Plan | None
-    reassociate: bool
 
     @staticmethod
     def of(machine: CpuTarget, task: SketchTask) -> SketchLayer:
         """The layer of a task on a processor."""
-        return SketchLayer(machine, task.workload, task.kernel, task.plan, task.reassociate)
+        return SketchLayer(machine, task.workload, task.kernel, task.plan)
 
     def kernel(self, choice: Choice) -> CpuKernel:
         """The kernel with the decisions of a sketch, or with the compiler's own schedule."""
-        function = self.kernel_function
+        function = self.function
         if choice == DEFAULT and function is not None:
             return cpu_kernel(function, self.plan, cpu(self.machine))
         if choice == DEFAULT:
             return kernel_of_sketch(Hoisted(self._generic(), ()), "kernel")
         if function is not None:
             return sketched_kernel(function, self.computation, choice, self.machine)
-        found = sketched(self.computation, choice, self.machine, reassociate=self.reassociate)
-        return kernel_of_sketch(found, "kernel")
+        return kernel_of_sketch(sketched(self.computation, choice, self.machine), "kernel")
 
     def noise(self) -> list[Array]:
         """An array for each input."""
@@ -109,9 +105,13 @@ class SketchLayer:
         return [*compile_function(self._generic(), CpuTarget.host(threads=1))(*arrays)]
 
     def _generic(self) -> PrimFunc:
-        simd = Simd.of(self.machine)
-        start = self.computation.start()
-        return scheduled_stages(start, simd, reassociate=self.reassociate).program
+        return generic_schedule(self.computation, self.machine).program
+
+
+def generic_schedule(computation: Computation, machine: CpuTarget) -> Schedule:
+    """The schedule that the compiler has for any computation."""
+    simd, again = Simd.of(machine), computation.reassociate
+    return scheduled_stages(computation.start(), simd, reassociate=again)
 
 
 def layer_of(machine: CpuTarget, task: Task) -> MeasuredLayer:
@@ -125,9 +125,8 @@ def sketch_search(task: Task, seed: int) -> tuple[ChoiceTable, Search]:
     """The table of a task's sketches, and what proposes them."""
     assert isinstance(task, SketchTask), "made for sketches"
     machine, computation = task.target.machine, task.workload
-    rules = rules_of(machine, reassociate=task.reassociate)
     lower = LowerSketch(machine, computation.constant_names)
-    explorer = SketchExplorer(computation, rules, lower, seed)
+    explorer = SketchExplorer(computation, rules_of(machine, computation), lower, seed)
     return explorer.table, explorer
 
 
@@ -151,8 +150,6 @@ def sketch_task(
     names: Sequence[str],
     computation: Computation,
     call: SketchedCall | None = None,
-    *,
-    reassociate: bool = False,
 ) -> SketchTask:
     """The task of a computation: of a network's kernel, or of a user's own expressions."""
     return SketchTask(
@@ -164,5 +161,4 @@ def sketch_task(
         default=DEFAULT,
         kernel=None if call is None else call.kernel,
         plan=None if call is None else call.plan,
-        reassociate=reassociate,
     )

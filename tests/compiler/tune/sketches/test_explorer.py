@@ -38,9 +38,7 @@ def cost(trace: SketchTrace) -> float:
 def searched(found: SketchExplorer, batches: int) -> Sequence[SketchTrace]:
     for _ in range(batches):
         rows = found.propose(8)
-        found.learn(
-            [Trial(row, Outcome.measured(cost(found.table.traces[row]))) for row in rows]
-        )
+        found.learn([Trial(row, Outcome.measured(cost(found.table.traces[row]))) for row in rows])
     return found.table.traces
 
 

@@ -105,4 +105,3 @@ def _followed(rng: random.Random, found: Tensor) -> Tensor:
         return found[i] + other[i if kind == "residual" else (i[axis],)]
 
     return compute(found.shape, joined, "out")
-
