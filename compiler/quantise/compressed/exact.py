@@ -76,7 +76,8 @@ def _groups(
         fits = (values % scale == 0) & np.isin(values // scale, form.table)
         whole = np.logical_and.reduceat(fits, grouping.starts, axis=1)
         chosen[(chosen == 0) & whole] = scale
-    return (chosen > 0).all(1), chosen
+    found: NDArray[np.bool_] = np.logical_and.reduce(chosen > 0, axis=1)
+    return found, chosen
 
 
 def _fitted(rows: NDArray[np.float32], values: NDArray[np.int64]) -> NDArray[np.float64]:

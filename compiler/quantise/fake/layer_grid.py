@@ -62,8 +62,8 @@ class LayerGrid:
         if isinstance(found, CodedWeights) and found.form.scaled:
             spread = spread_scales(found.scales, found.group, 1, found.codes.shape[1])
             channels = found.channel_scales.reshape(-1, *(1,) * (spread.ndim - 1))
-            each = (spread * channels).astype(np.float32)
-            return np.ascontiguousarray(np.moveaxis(each, 0, self.axis))
+            steps = (spread * channels).astype(np.float32)
+            return np.ascontiguousarray(np.moveaxis(steps, 0, self.axis))
         channels = found.channel_scales if isinstance(found, CodedWeights) else found.scales
         whole = np.broadcast_to(channels.astype(np.float32), shape[self.axis])
         return whole.reshape(shape)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,18 +12,15 @@ from numpy.typing import NDArray
 from tandem.compiler.errors import QuantisationError
 from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.evaluate import NestedArray, Runner
-from tandem.compiler.graph.nodes import Atom, Body, Call, Function, Let, Param, Var
-from tandem.compiler.graph.operators import OPERATORS
-from tandem.compiler.graph.syntax import unique_name
-from tandem.compiler.graph.types import TensorType
-from tandem.compiler.graph.visit import names_taken, renamed, substitute, use_counts
-from tandem.compiler.ir.dtypes import FLOAT32, INT8
+from tandem.compiler.graph.nodes import Atom, Call, Function, Let, Var
+from tandem.compiler.graph.visit import substitute, use_counts
 from tandem.compiler.plan.target import Target
 from tandem.compiler.quantise.compressed.compressor import LayerFormat
 from tandem.compiler.quantise.compressed.formats import refusal
 from tandem.compiler.quantise.compressed.products import product_of
 from tandem.compiler.quantise.compressed_network import rules_of
 from tandem.compiler.quantise.fake.layer_grid import LayerGrid
+from tandem.compiler.quantise.fake.writer import FakeWriter
 from tandem.compiler.quantise.forms import Scale
 from tandem.compiler.quantise.network import quantise_network
 from tandem.compiler.quantise.options import QuantiseOptions
@@ -37,14 +34,15 @@ class FakeQuantised:
     """A network whose weights and int8 values are rounded, with straight-through gradients.
 
     Scales are parameters of it: those of the weights change with the weights, those of values with
-    what the network computes. Between steps of training they may stay as they are.
+    what the network computes. Between steps of training they may stay as they are. What stands in
+    branches, loops and called functions stays in real numbers.
 
     Attributes
     ----------
     function
         The network. It has the parameters of the one in real numbers, and then one for each scale.
     real
-        The network in real numbers.
+        The network in real numbers; layers whose weights are constants have been rounded.
     grids
         How weights are rounded: by the name of the parameter with the scales, the name of the
         weights, and their grid.
@@ -73,7 +71,7 @@ class FakeQuantised:
         return found
 
     def scales(self, weights: Mapping[str, Array]) -> dict[str, Array]:
-        """The scales that quantisation chooses for these weights, by the parameters' names.
+        """The scales that quantisation chooses for these weights, in the order of the parameters.
 
         Raises
         ------
@@ -85,7 +83,10 @@ class FakeQuantised:
             param: grid.scales(weights[name]) for param, (name, grid) in self.grids.items()
         }
         steps = {param: chosen[name].step for name, param in self.points.items()}
-        return of_weights | {param: np.array(step, np.float32) for param, step in steps.items()}
+        found = of_weights | {name: np.array(step, np.float32) for name, step in steps.items()}
+        return {
+            param.name: found[param.name] for param in self.function.params if param.name in found
+        }
 
 
 def fake_quantised(
@@ -123,15 +124,19 @@ def fake_quantised(
         )
     calibration = _Calibration([list(sample) for sample in samples], run, options, targets)
     layers = _layers(function, weights, options)
-    if not any(isinstance(atom, Var) for atom, _ in layers.values()):
+    trained = {
+        name: (atom.name, grid) for name, (atom, grid) in layers.items() if isinstance(atom, Var)
+    }
+    if not trained:
         raise QuantisationError(
             f"training with weights in {options.weights}: function {function.name} has no layer "
             f"whose weights are one of its parameters {', '.join(weights)}"
         )
-    points = calibration.scales(function, weights)
-    own = [param.name for param in function.params] + [let.name for let in function.body.lets]
-    writer = _Writer(function, layers, {name: points[name] for name in own if name in points})
-    return FakeQuantised(writer.function(), function, writer.grids, writer.points, calibration)
+    real = _with_rounded_constants(function, layers)
+    points = calibration.scales(real, weights)
+    own = [param.name for param in real.params] + [let.name for let in real.body.lets]
+    writer = FakeWriter(real, trained, {name: points[name] for name in own if name in points})
+    return FakeQuantised(writer.function(), real, writer.grids, writer.points, calibration)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,13 +150,16 @@ class _Calibration:
 
     def scales(self, function: Function, weights: Mapping[str, Array]) -> dict[str, Scale]:
         """The scale of each value that is int8 in the quantised network, by the value's name."""
-        bound = _with_constants(function, weights)
+        bound = with_constants(function, weights)
         options = replace(self.options, weights=INT8_WEIGHTS)
         found = quantise_network(bound, self.samples, self.run, options, self.targets)
-        return dict(reversed(found.scales.values()))
+        scales: dict[str, Scale] = {}
+        for name, scale in found.scales.values():
+            scales.setdefault(name, scale)
+        return scales
 
 
-def _with_constants(function: Function, values: Mapping[str, Array]) -> Function:
+def with_constants(function: Function, values: Mapping[str, Array]) -> Function:
     """The function without the parameters that have values."""
     constants: dict[str, Atom] = {name: Constant(array) for name, array in values.items()}
     params = tuple(param for param in function.params if param.name not in constants)
@@ -163,7 +171,7 @@ def _layers(
     function: Function, weights: Mapping[str, Array], options: QuantiseOptions
 ) -> dict[str, tuple[Atom, LayerGrid]]:
     """The weights of each layer, and how they are rounded, by the name of its product."""
-    bound = _with_constants(function, weights)
+    bound = with_constants(function, weights)
     products = {
         let.name: product for let in bound.body.lets if (product := product_of(let)) is not None
     }
@@ -182,88 +190,18 @@ def _layers(
     return found
 
 
-class _Writer:
-    """Writes the network that rounds.
+def _with_rounded_constants(
+    function: Function, layers: Mapping[str, tuple[Atom, LayerGrid]]
+) -> Function:
+    """The function with layers rounded whose weights are constants."""
 
-    Attributes
-    ----------
-    grids, points
-        As of `FakeQuantised`.
-    """
+    def rounded(let: Let) -> Let:
+        match layers.get(let.name), let.value:
+            case (Constant(array), grid), Call(args=(data, _, *others)):
+                args = data, Constant(grid.rounded(array)), *others
+                return replace(let, value=replace(let.value, args=args))
+            case _:
+                return let
 
-    def __init__(
-        self,
-        function: Function,
-        layers: Mapping[str, tuple[Atom, LayerGrid]],
-        scales: Mapping[str, Scale],
-    ) -> None:
-        self._function = function
-        self._layers, self._scales = layers, scales
-        self._taken = names_taken(function)
-        self._types = {param.name: param.type for param in function.params}
-        self._params: list[Param] = []
-        self.grids: dict[str, tuple[str, LayerGrid]] = {}
-        self.points: dict[str, str] = {}
-
-    def function(self) -> Function:
-        """The network."""
-        inputs: dict[str, Atom] = {}
-        lets: list[Let] = []
-        for param in self._function.params:
-            if param.name in self._scales:
-                rounded = unique_name(f"{param.name}_rounded", self._taken)
-                lets.append(self._point(rounded, param.name, param.name))
-                inputs[param.name] = Var(rounded)
-        for let in substitute(self._function.body, inputs).lets:
-            lets += self._written(let)
-        return replace(
-            self._function,
-            params=(*self._function.params, *self._params),
-            body=Body(tuple(lets), renamed(self._function.body.result, inputs)),
-        )
-
-    def _written(self, let: Let) -> Iterator[Let]:
-        """A value with rounded weights, which is rounded itself where it is int8."""
-        if let.name in self._layers:
-            atom, grid = self._layers[let.name]
-            assert isinstance(let.value, Call), "a product"
-            data, _, *others = let.value.args
-            match atom:
-                case Var(weights):
-                    rounded = self._weights(let.name, weights, grid)
-                    yield rounded
-                    value = replace(let.value, args=(data, Var(rounded.name), *others))
-                case Constant(array):
-                    constant = Constant(grid.rounded(array))
-                    value = replace(let.value, args=(data, constant, *others))
-            let = replace(let, value=value)
-        if let.name not in self._scales:
-            yield let
-            return
-        real = unique_name(f"{let.name}_real", self._taken)
-        yield replace(let, name=real)
-        yield replace(self._point(let.name, let.name, real), origin=let.origin)
-
-    def _weights(self, layer: str, weights: str, grid: LayerGrid) -> Let:
-        """The rounded weights of a layer."""
-        type_ = self._types[weights]
-        assert isinstance(type_, TensorType), "weights of a product"
-        shape = grid.scale_shape(type_.static_shape(weights))
-        scales = self._param(f"{layer}_weight_scales", shape)
-        self.grids[scales] = weights, grid
-        args = Var(weights), Var(scales)
-        name = unique_name(f"{layer}_weight_rounded", self._taken)
-        return Let(name, Call(grid.operator, args, grid.attributes))
-
-    def _point(self, name: str, of: str, real: str) -> Let:
-        """A rounded value."""
-        scale = self.points[of] = self._param(f"{of}_scale", ())
-        zero = self._scales[of].zero
-        operator = OPERATORS["fake_quantise"]
-        attributes = operator.attributes(low=INT8.low - zero, high=INT8.high - zero)
-        return Let(name, Call(operator, (Var(real), Var(scale)), attributes))
-
-    def _param(self, stem: str, shape: tuple[int, ...]) -> str:
-        name = unique_name(stem, self._taken)
-        self._params.append(Param(name, TensorType(shape, FLOAT32)))
-        return name
+    body = replace(function.body, lets=tuple(map(rounded, function.body.lets)))
+    return replace(function, body=body)
