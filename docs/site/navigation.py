@@ -14,6 +14,7 @@ PARTS = {
         "docs/demo",
         "docs/python",
         "docs/running-networks",
+        "docs/generate",
         "docs/export",
         "docs/c-runtime",
         "docs/soc",
