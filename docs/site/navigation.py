@@ -77,6 +77,7 @@ PARTS = {
         "docs/schedule-templates",
         "docs/artifacts",
         "docs/cpu-kernels",
+        "docs/gpu",
         "docs/tuner",
         "docs/machine-search",
         "docs/verification",
