@@ -234,6 +234,8 @@ def command(
             raise typer.BadParameter("--merge adds to the file of --records")
         if jobs is not None and scheduler is not None:
             raise typer.BadParameter("--jobs or --scheduler: a cluster has its own processes")
+        if device is DeviceName.OPENCL:
+            raise typer.BadParameter("--device opencl: schedules of a GPU are not tuned")
         on_cpu = device is DeviceName.CPU
         if on_cpu:
             given = {
