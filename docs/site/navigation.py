@@ -78,6 +78,7 @@ PARTS = {
         "docs/artifacts",
         "docs/cpu-kernels",
         "docs/tuner",
+        "docs/sketches",
         "docs/machine-search",
         "docs/verification",
         "docs/foundations",
