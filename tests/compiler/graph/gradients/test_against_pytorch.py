@@ -195,7 +195,7 @@ def _pad(x: Any, pads: tuple[int, ...], mode: PadMode) -> Any:
         return _padded(x, pads)
     for axis, extent in enumerate(x.shape):
         around = (pads[axis], pads[x.dim() + axis])
-        index = np.pad(np.arange(extent), around, mode=mode.value)  # type: ignore[call-overload]
+        index = np.pad(np.arange(extent), around, mode=mode.value)
         x = x.index_select(axis, torch.tensor(index))
     return x
 
