@@ -78,6 +78,7 @@ PARTS = {
         "docs/schedule-templates",
         "docs/artifacts",
         "docs/cpu-kernels",
+        "docs/gpu",
         "docs/tuner",
         "docs/sketches",
         "docs/machine-search",

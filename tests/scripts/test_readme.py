@@ -61,7 +61,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 # Commands that share files are run together; `utilization` is run below.
 TOUR: tuple[tuple[str, ...], ...] = (
     *(("run", "compile"), ("generate",), ("export",), ("soc",), ("disasm", "sim"), ("rtl",)),
-    *(("tune", "run"), ("search",), ("doctor",)),
+    *(("tune", "run"), ("search",), ("doctor", "devices")),
 )
 SLOW = ("run", "generate", "rtl", "soc", "tune", "search")
 # Other tests run these networks on the RTL, and compare them with the CPU.

@@ -56,25 +56,42 @@ class LayerGrid:
         return tuple(extent if at == self.axis else 1 for at, extent in enumerate(shape))
 
     def scales(self, weights: NDArray[Any]) -> NDArray[np.float32]:
-        """The scales that quantisation chooses for these weights."""
+        """The scales that quantisation chooses for weights, output channels first."""
         found = self._quantised(weights)
-        shape = self.scale_shape(weights.shape)
         if isinstance(found, CodedWeights) and found.form.scaled:
             spread = spread_scales(found.scales, found.group, 1, found.codes.shape[1])
             channels = found.channel_scales.reshape(-1, *(1,) * (spread.ndim - 1))
             steps = (spread * channels).astype(np.float32)
             return np.ascontiguousarray(np.moveaxis(steps, 0, self.axis))
         channels = found.channel_scales if isinstance(found, CodedWeights) else found.scales
-        whole = np.broadcast_to(channels.astype(np.float32), shape[self.axis])
-        return whole.reshape(shape)
+        whole = np.broadcast_to(channels.astype(np.float32), len(weights))
+        first = whole.reshape(-1, *(1,) * (weights.ndim - 1))
+        return np.ascontiguousarray(np.moveaxis(first, 0, self.axis))
 
     def rounded(self, weights: NDArray[Any]) -> NDArray[np.float32]:
         """The weights as quantisation rounds them."""
-        real = np.moveaxis(self._quantised(weights).real, 0, self.axis)
+        first = np.ascontiguousarray(np.moveaxis(weights, self.axis, 0))
+        real = np.moveaxis(self._quantised(first).real, 0, self.axis)
         return np.ascontiguousarray(real, np.float32)
 
-    def _quantised(self, weights: NDArray[Any]) -> CodedWeights | Weights:
-        first = np.ascontiguousarray(np.moveaxis(weights, self.axis, 0))
+    def _quantised(self, first: NDArray[Any]) -> CodedWeights | Weights:
         if self.how is None:
             return quantised_weights(first, np.zeros(len(first)), 1.0, self.options)
         return coded_weights(first, self.how.form, self.how.group, mode=self.options.mode)
+
+
+@dataclass(frozen=True, slots=True)
+class RoundedLayer:
+    """A layer whose weights are rounded by scales that are a parameter.
+
+    Attributes
+    ----------
+    product
+        The name of the layer's product.
+    weights
+        The name of its weights: a parameter, or what is computed from parameters that are weights.
+    """
+
+    product: str
+    weights: str
+    grid: LayerGrid

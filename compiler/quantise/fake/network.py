@@ -13,13 +13,14 @@ from tandem.compiler.errors import QuantisationError
 from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.evaluate import NestedArray, Runner
 from tandem.compiler.graph.nodes import Atom, Call, Function, Let, Var
+from tandem.compiler.graph.passes import FoldConstants, transform
 from tandem.compiler.graph.visit import substitute, use_counts
 from tandem.compiler.plan.target import Target
 from tandem.compiler.quantise.compressed.compressor import LayerFormat
 from tandem.compiler.quantise.compressed.formats import refusal
-from tandem.compiler.quantise.compressed.products import product_of
+from tandem.compiler.quantise.compressed.products import WeightedProduct, product_of
 from tandem.compiler.quantise.compressed_network import rules_of
-from tandem.compiler.quantise.fake.layer_grid import LayerGrid
+from tandem.compiler.quantise.fake.layer_grid import LayerGrid, RoundedLayer
 from tandem.compiler.quantise.fake.writer import FakeWriter
 from tandem.compiler.quantise.forms import Scale
 from tandem.compiler.quantise.network import quantise_network
@@ -43,16 +44,15 @@ class FakeQuantised:
         The network. It has the parameters of the one in real numbers, and then one for each scale.
     real
         The network in real numbers; layers whose weights are constants have been rounded.
-    grids
-        How weights are rounded: by the name of the parameter with the scales, the name of the
-        weights, and their grid.
+    layers
+        The layers whose weights are rounded, by the name of the parameter with their scales.
     points
         The parameters with the scales of int8 values, by the values' names.
     """
 
     function: Function
     real: Function
-    grids: Mapping[str, tuple[str, LayerGrid]]
+    layers: Mapping[str, RoundedLayer]
     points: Mapping[str, str]
     _calibration: _Calibration
 
@@ -65,7 +65,7 @@ class FakeQuantised:
         counts = use_counts(self.real.body)
         found = dict(weights)
         for name in weights:
-            grids = [grid for of, grid in self.grids.values() if of == name]
+            grids = [layer.grid for layer in self.layers.values() if layer.weights == name]
             if grids and len(grids) == counts[name] and len(set(grids)) == 1:
                 found[name] = grids[0].rounded(weights[name])
         return found
@@ -79,8 +79,10 @@ class FakeQuantised:
             A value is infinite or NaN.
         """
         chosen = self._calibration.scales(self.real, self.rounded(weights))
+        products = self._calibration.products(self.real, weights)
         of_weights = {
-            param: grid.scales(weights[name]) for param, (name, grid) in self.grids.items()
+            param: layer.grid.scales(products[layer.product].weights)
+            for param, layer in self.layers.items()
         }
         steps = {param: chosen[name].step for name, param in self.points.items()}
         found = of_weights | {name: np.array(step, np.float32) for name, step in steps.items()}
@@ -123,10 +125,12 @@ def fake_quantised(
             "they are trained; formats by name, and none for all, are allowed"
         )
     calibration = _Calibration([list(sample) for sample in samples], run, options, targets)
-    layers = _layers(function, weights, options)
-    trained = {
-        name: (atom.name, grid) for name, (atom, grid) in layers.items() if isinstance(atom, Var)
-    }
+    layers = calibration.layers(function, weights)
+    trained = [
+        RoundedLayer(name, atom.name, grid)
+        for name, (atom, grid) in layers.items()
+        if isinstance(atom, Var)
+    ]
     if not trained:
         raise QuantisationError(
             f"training with weights in {options.weights}: function {function.name} has no layer "
@@ -136,7 +140,7 @@ def fake_quantised(
     points = calibration.scales(real, weights)
     own = [param.name for param in real.params] + [let.name for let in real.body.lets]
     writer = FakeWriter(real, trained, {name: points[name] for name in own if name in points})
-    return FakeQuantised(writer.function(), real, writer.grids, writer.points, calibration)
+    return FakeQuantised(writer.function(), real, writer.layers, writer.points, calibration)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,6 +162,34 @@ class _Calibration:
             scales.setdefault(name, scale)
         return scales
 
+    def products(
+        self, function: Function, weights: Mapping[str, Array]
+    ) -> dict[str, WeightedProduct]:
+        """The layers with these weights, by the names of their products."""
+        bound = transform(with_constants(function, weights), (FoldConstants(self.run),))
+        found = map(product_of, bound.body.lets)
+        return {product.name: product for product in found if product is not None}
+
+    def layers(
+        self, function: Function, weights: Mapping[str, Array]
+    ) -> dict[str, tuple[Atom, LayerGrid]]:
+        """The weights of each layer, and how they are rounded, by the name of its product."""
+        asked = self.options.weights
+        products = self.products(function, weights)
+        rules = rules_of(with_constants(function, weights), asked.rules) if asked.rules else {}
+        found: dict[str, tuple[Atom, LayerGrid]] = {}
+        for let in function.body.lets:
+            product = products.get(let.name)
+            if product is None:
+                continue
+            assert isinstance(let.value, Call), "a product"
+            kind, group = asked.of_layer(rules.get(let.name))
+            form = kind.form
+            kept = form is None or refusal(product, form)
+            how = None if form is None or kept else LayerFormat(form, group)
+            found[let.name] = let.value.args[1], LayerGrid(product.axis, how, self.options)
+        return found
+
 
 def with_constants(function: Function, values: Mapping[str, Array]) -> Function:
     """The function without the parameters that have values."""
@@ -165,29 +197,6 @@ def with_constants(function: Function, values: Mapping[str, Array]) -> Function:
     params = tuple(param for param in function.params if param.name not in constants)
     body = substitute(function.body, constants)
     return replace(function, params=params, body=body)
-
-
-def _layers(
-    function: Function, weights: Mapping[str, Array], options: QuantiseOptions
-) -> dict[str, tuple[Atom, LayerGrid]]:
-    """The weights of each layer, and how they are rounded, by the name of its product."""
-    bound = with_constants(function, weights)
-    products = {
-        let.name: product for let in bound.body.lets if (product := product_of(let)) is not None
-    }
-    rules = rules_of(bound, options.weights.rules)
-    found: dict[str, tuple[Atom, LayerGrid]] = {}
-    for let in function.body.lets:
-        product = products.get(let.name)
-        if product is None:
-            continue
-        assert isinstance(let.value, Call), "a product"
-        kind, group = options.weights.of_layer(rules.get(let.name))
-        form = kind.form
-        kept = form is None or refusal(product, form)
-        how = None if form is None or kept else LayerFormat(form, group)
-        found[let.name] = let.value.args[1], LayerGrid(product.axis, how, options)
-    return found
 
 
 def _with_rounded_constants(

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from tandem.compiler.graph.infer import infer
 from tandem.compiler.graph.nodes import Atom, Body, Call, Function, Let, Param, Var
 from tandem.compiler.graph.operators import OPERATORS
 from tandem.compiler.graph.syntax import unique_name
 from tandem.compiler.graph.types import TensorType
 from tandem.compiler.graph.visit import names_taken, renamed, substitute
 from tandem.compiler.ir.dtypes import FLOAT32, INT8
-from tandem.compiler.quantise.fake.layer_grid import LayerGrid
+from tandem.compiler.quantise.fake.layer_grid import RoundedLayer
 from tandem.compiler.quantise.forms import Scale
 
 
@@ -21,29 +22,29 @@ class FakeWriter:
     Parameters
     ----------
     layers
-        The parameter with the weights of each layer, and how they are rounded, by the name of the
-        layer's product.
+        The layers whose weights are rounded.
     scales
         Of the values that are rounded, by name: what int8 values stand for.
 
     Attributes
     ----------
-    grids, points
+    layers, points
         As of `network.FakeQuantised`.
     """
 
     def __init__(
         self,
         function: Function,
-        layers: Mapping[str, tuple[str, LayerGrid]],
+        layers: Sequence[RoundedLayer],
         scales: Mapping[str, Scale],
     ) -> None:
         self._function = function
-        self._layers, self._scales = layers, scales
+        self._products = {layer.product: layer for layer in layers}
+        self._scales = scales
         self._taken = names_taken(function)
-        self._types = {param.name: param.type for param in function.params}
+        self._types = infer(function)
         self._params: list[Param] = []
-        self.grids: dict[str, tuple[str, LayerGrid]] = {}
+        self.layers: dict[str, RoundedLayer] = {}
         self.points: dict[str, str] = {}
 
     def function(self) -> Function:
@@ -65,11 +66,10 @@ class FakeWriter:
 
     def _written(self, let: Let) -> Iterator[Let]:
         """A value with rounded weights, which is rounded itself where it is int8."""
-        if let.name in self._layers:
-            weights, grid = self._layers[let.name]
+        if let.name in self._products:
             assert isinstance(let.value, Call), "a product"
             data, _, *others = let.value.args
-            rounded = self._weights(let.name, weights, grid)
+            rounded = self._weights(self._products[let.name])
             yield rounded
             let = replace(let, value=replace(let.value, args=(data, Var(rounded.name), *others)))
         if let.name not in self._scales:
@@ -79,16 +79,16 @@ class FakeWriter:
         yield replace(let, name=real)
         yield replace(self._point(let.name, let.name, real), origin=let.origin)
 
-    def _weights(self, layer: str, weights: str, grid: LayerGrid) -> Let:
+    def _weights(self, layer: RoundedLayer) -> Let:
         """The rounded weights of a layer."""
-        type_ = self._types[weights]
+        type_ = self._types[layer.weights]
         assert isinstance(type_, TensorType), "weights of a product"
-        shape = grid.scale_shape(type_.static_shape(weights))
-        scales = self._param(f"{layer}_weight_scales", shape)
-        self.grids[scales] = weights, grid
-        args = Var(weights), Var(scales)
-        name = unique_name(f"{layer}_weight_rounded", self._taken)
-        return Let(name, Call(grid.operator, args, grid.attributes))
+        shape = layer.grid.scale_shape(type_.static_shape(layer.weights))
+        scales = self._param(f"{layer.product}_weight_scales", shape)
+        self.layers[scales] = layer
+        args = Var(layer.weights), Var(scales)
+        name = unique_name(f"{layer.product}_weight_rounded", self._taken)
+        return Let(name, Call(layer.grid.operator, args, layer.grid.attributes))
 
     def _point(self, name: str, of: str, real: str) -> Let:
         """A rounded value."""

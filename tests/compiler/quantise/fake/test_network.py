@@ -115,6 +115,26 @@ func @net(x: float32[4, 16], w: float32[16, 16]) -> float32[4, 16]:
     assert "y_weight_scales" in found.scales(weights)
 
 
+def test_weights_that_are_computed_from_weights() -> None:
+    """As the last layer of a language model, which has those of the embedding, transposed."""
+    network = graph("""
+func @net(x: float32[4, 16], w: float32[12, 16]) -> float32[4, 12]:
+  t = transpose(w, perm=[1, 0])
+  y = matmul(x, t)
+  return y
+""")
+    weights = {"w": WEIGHTS["w"].reshape(-1)[:192].reshape(12, 16)}
+    x = X.reshape(-1)[:64].reshape(4, 16)
+    options = QuantiseOptions(weights=WeightOptions(WeightKind.TERNARY))
+    found = fake_quantised(network, weights, [[x]], RUN, options)
+    scales = found.scales(weights)
+    assert scales["y_weight_scales"].shape == (1, 12)
+    ours = evaluate(found.function, [x, weights["w"], *scales.values()])
+    coded = coded_weights(weights["w"], TERNARY, 32)
+    data = np.rint(x / scales["x_scale"]) * scales["x_scale"]
+    np.testing.assert_allclose(ours, data @ coded.real.T, rtol=1e-5, atol=1e-6)
+
+
 def test_training_brings_back_what_ternary_weights_lose() -> None:
     options = QuantiseOptions(weights=WeightOptions(WeightKind.TERNARY))
     found = fake(options)
