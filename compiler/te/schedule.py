@@ -97,6 +97,11 @@ class PrimitiveMethods(ABC):
         """Run each iteration of a loop as soon as its operands are there."""
         return self.then(primitives.Eager(stage, axis))
 
+    def bind(self, stage: str, axis: str, to: str) -> Self:
+        """Spread the iterations of a loop over a GPU's `blocks` of threads, or over the `threads`
+        of a block."""
+        return self.then(primitives.Bind(stage, axis, to))
+
     # Stages -------------------------------------------------------------------------------
 
     def compute_at(self, stage: str, reader: str, axis: str) -> Self:

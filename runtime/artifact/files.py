@@ -21,6 +21,7 @@ from tandem.runtime.aligned_arrays import aligned_copy, aligned_size
 from tandem.runtime.artifact.artifact import Artifact
 from tandem.runtime.artifact.code import Code
 from tandem.runtime.artifact.manifest import ConstantPlace, Manifest, Provenance
+from tandem.runtime.artifact.opencl import OpenClCode
 from tandem.runtime.artifact.stream import StreamCode
 from tandem.runtime.element_types import dtype_of
 from tandem.runtime.errors import ArtifactError, NativeCodeError
@@ -30,8 +31,14 @@ VERSION = 2
 """Version of the format; files of other versions are refused."""
 ARTIFACT_BYTES: Final = 1 << 33
 """Limit of a file."""
-KINDS: Final[tuple[type[Code], ...]] = (NetworkObject, ObjectCode, PoolObject, StreamCode)
-"""The kinds of code of the CPU and of the accelerator."""
+KINDS: Final[tuple[type[Code], ...]] = (
+    NetworkObject,
+    ObjectCode,
+    PoolObject,
+    StreamCode,
+    OpenClCode,
+)
+"""The kinds of code of the CPU, of the accelerator and of GPUs."""
 _MANIFEST, _CONSTANTS, _FALLBACK = "manifest.json", "constants.bin", "fallback.tandem"
 _CODE = "code/"
 _MARK = b"tandem-artifact sha256:"

@@ -53,7 +53,7 @@ func @main(n: int64[], x: float32[3]) -> float32[3]:
 
 def artifact_of(program: str | Function, threads: int = 1) -> Artifact:
     function = graph(program) if isinstance(program, str) else program
-    sizes = {"N": 3} if isinstance(program, str) and "N" in program else None
+    sizes = {"N": 3} if isinstance(program, str) and "[N" in program else None
     target = cpu(CpuTarget.host(threads=threads))
     return build(function, [target], Provenance("net"), sizes=sizes)
 

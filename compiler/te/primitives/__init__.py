@@ -2,6 +2,7 @@
 
 from tandem.compiler.te.primitives.annotate import Eager, Parallel, Unroll, Vectorize, VirtualThread
 from tandem.compiler.te.primitives.base import Primitive
+from tandem.compiler.te.primitives.bind import Bind
 from tandem.compiler.te.primitives.caches import CacheRead, CacheWrite
 from tandem.compiler.te.primitives.compute_at import ComputeAt
 from tandem.compiler.te.primitives.compute_inline import ComputeInline
@@ -17,6 +18,7 @@ from tandem.compiler.te.primitives.tensorize import Tensorize
 
 __all__ = [
     "PRIMITIVES",
+    "Bind",
     "CacheRead",
     "CacheWrite",
     "ComputeAt",
@@ -63,6 +65,7 @@ PRIMITIVES: dict[str, type[Primitive]] = {
         Unroll,
         Parallel,
         Eager,
+        Bind,
     )
 }
 """Every primitive, by its name in traces."""
