@@ -44,10 +44,10 @@ def _attempt(schedule: Schedule, step: Primitive | None) -> Schedule:
 def _inside_loops(schedule: Schedule) -> list[str]:
     """The buffers that are allocated inside of loops."""
     return [
-        each.buffer.name
+        stmt.buffer.name
         for loop in loops(schedule.program.body)
-        for each in statements(loop.body)
-        if isinstance(each, Alloc) and each.buffer.scope == Scope.GLOBAL
+        for stmt in statements(loop.body)
+        if isinstance(stmt, Alloc) and stmt.buffer.scope == Scope.GLOBAL
     ]
 
 
