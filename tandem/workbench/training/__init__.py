@@ -1,0 +1,1 @@
+"""Training: models whose weights are parameters, losses, schedules, and the loop with checkpoints."""
