@@ -35,6 +35,7 @@ VERBS = {
         "tandem.scripts.tune.command", "Find schedules for the layers of a network.", _SEARCHES
     ),
     "search": Verb("tandem.scripts.search.command", "Find machines for networks.", _SEARCHES),
+    "devices": Verb("tandem.scripts.devices", "List what networks can run on here.", _INSTALLATION),
     "doctor": Verb(
         "tandem.scripts.doctor",
         "Say what is installed, what is missing and what to do.",

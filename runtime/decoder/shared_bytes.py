@@ -100,7 +100,7 @@ def _contents(artifact: Artifact) -> Iterator[bytes]:
 def _placed(code: StreamCode) -> Iterator[NDArray[Any]]:
     """The large tensors in the memory of a stream, in the order of their addresses."""
     end = 0
-    for tensor in sorted(code.contents, key=lambda each: each.address):
+    for tensor in sorted(code.contents, key=lambda tensor: tensor.address):
         array = code.view(code.image, tensor)
         if tensor.address >= end and array.nbytes >= _LEAST:
             end = tensor.address + array.nbytes

@@ -61,7 +61,8 @@ class Operator:
             array = (random.standard_normal(shape) / scale).astype(np.float32)
             constants.append(numpy_helper.from_array(array, f"w{number}"))
         inputs = [*names, *(each.name for each in constants)]
-        node = helper.make_node(self.kind, inputs, ["y"], **dict(self.attributes))
+        node = helper.make_node(self.kind, inputs, ["y"])
+        node.attribute.extend(helper.make_attribute(*pair) for pair in self.attributes)
         graph = helper.make_graph(
             [node],
             "operator",

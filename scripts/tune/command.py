@@ -135,9 +135,10 @@ def command(
         SpaceName,
         typer.Option(
             "--space",
-            help="base: the space that the compiler chooses from; wide: another one, of loops in "
-            "which operands stay on chip or have several slots there, where a layer's template has "
-            "it. Neither contains the other, and the exact explorer certifies the best of one.",
+            help="base: tiles that virtual threads share; wide: another space, of loops in which "
+            "operands stay on chip or have several slots there, where a layer's template has it. "
+            "Neither contains the other; the compiler's estimate chooses from both, and the exact "
+            "explorer certifies the best of one.",
         ),
     ] = SpaceName.BASE,
     records: Annotated[
@@ -233,6 +234,8 @@ def command(
             raise typer.BadParameter("--merge adds to the file of --records")
         if jobs is not None and scheduler is not None:
             raise typer.BadParameter("--jobs or --scheduler: a cluster has its own processes")
+        if device is DeviceName.OPENCL:
+            raise typer.BadParameter("--device opencl: schedules of a GPU are not tuned")
         on_cpu = device is DeviceName.CPU
         if on_cpu:
             given = {

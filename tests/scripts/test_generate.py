@@ -105,7 +105,6 @@ def test_an_export_is_compiled_and_written(tmp_path: Path) -> None:
         ("--prompt TEXT or with --prompt-tokens", ("--prompt", "a", "--prompt-tokens", "1")),
         ("the prompt has 13 tokens, and the context 12", ("--prompt", "thirteen byte")),
         ("at most 11", ("--prompt", "ab", "--tokens", 12)),
-        ("at least one token", ("--prompt", "")),
         ("256 is no token", ("--prompt-tokens", "256", "--tokens", 2)),
         ("is an artifact, compiled already", ("--prompt", "a", "--context", 8)),
         ("is an artifact, compiled already", ("--prompt", "a", "--weights", "int4")),
@@ -135,7 +134,8 @@ def test_models_that_are_no_decoders(tmp_path: Path, words: Path) -> None:
     refused("positions for 16", "gpt2-tiny", "--prompt-tokens", 1, "--context", 17)
     tokens = ("--prompt-tokens", 1)
     refused("not none", "gpt2-tiny", *tokens, "--quantize", "none", "--calibrate", path)
-    assert run("gpt2-tiny", "--prompt-tokens", "1,x").exit_code == 2
+    for wrong in (("--prompt-tokens", "1,x"), ("--prompt", "")):
+        assert run("gpt2-tiny", *wrong).exit_code == 2
 
 
 def test_an_interruption_leaves_no_file(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,7 +70,7 @@ def exported(vocabulary: int = 20, features: int = 8, seed: int = 0) -> ModelPro
         "zero": np.array(0.0),
     }
     whole = {"begin": 0, "step": 1, "one": [1], "two": [2], "first": [0], "axes": [0, 1]}
-    nodes = [
+    nodes: list[tuple[str, list[str], str, dict[str, Any]]] = [
         ("Gather", ["words", "input_ids"], "embedded", {}),
         ("Gather", ["places", "position_ids"], "placed", {}),
         ("Add", ["embedded", "placed"], "x", {}),
@@ -102,7 +103,7 @@ def exported(vocabulary: int = 20, features: int = 8, seed: int = 0) -> ModelPro
     constants["two.scalar"] = np.array(2, np.int64)
     constants |= {name: array.astype(np.float32) for name, array in weights.items()}
     tokens = ["batch", "sequence"]
-    cache_shape = ["batch", 1, "past_sequence", features]
+    cache_shape: list[str | int | None] = ["batch", 1, "past_sequence", features]
     inputs = [
         helper.make_tensor_value_info("input_ids", TensorProto.INT64, tokens),
         helper.make_tensor_value_info("attention_mask", TensorProto.INT64, ["batch", "total"]),
@@ -115,7 +116,7 @@ def exported(vocabulary: int = 20, features: int = 8, seed: int = 0) -> ModelPro
                 f"past_key_values.0.{part}", TensorProto.FLOAT, cache_shape
             )
         )
-        present = ["batch", 1, "total", features]
+        present: list[str | int | None] = ["batch", 1, "total", features]
         outputs.append(
             helper.make_tensor_value_info(f"present.0.{part}", TensorProto.FLOAT, present)
         )

@@ -21,6 +21,7 @@ from tandem.compiler.te.tree import read_by
 from tandem.compiler.tune.sketches.builder import Builder
 from tandem.compiler.tune.sketches.loops import schedule_loops
 from tandem.compiler.tune.sketches.stages import (
+    affine_length,
     block_of,
     is_intermediate,
     is_reduction,
@@ -138,7 +139,8 @@ def tile_anchor(builder: Builder, anchor: Anchor) -> None:
     vector = str(builder.choose(f"{label}.lanes", _vector_axes(builder, block)))
     extents = {axis.var.name: axis.extent for axis in block.iters}
     lanes = max(1, builder.rules.register_bits // widest_bits(block))
-    tile = _tile(builder, label, vector, extents, [name for name, _ in anchor.axes], lanes)
+    sizes = _vector_sizes(builder, block, vector)
+    tile = _tile(builder, label, vector, extents, [name for name, _ in anchor.axes], sizes, lanes)
     turned = vector != anchor.axes[-1][0]
     tile = _blocked(builder, label, tile, anchor, extents, turned)
     _pack(builder, label, block, tile)
@@ -180,6 +182,8 @@ def _vector_axes(builder: Builder, block: Block) -> list[Setting]:
         name = axis.var.name
         if name not in spatial(block) or axis.extent < 2:
             continue
+        if not _vector_sizes(builder, block, name):
+            continue
         copied = 0
         for buffer, found in operand_strides(block, name).items():
             if found <= {0, 1}:
@@ -193,15 +197,24 @@ def _vector_axes(builder: Builder, block: Block) -> list[Setting]:
     return [name for name, cost in costs.items() if cost == least]
 
 
+def _vector_sizes(builder: Builder, block: Block, axis: str) -> tuple[int, ...]:
+    """The sizes of vectors along an axis, each within iterations whose indices are affine."""
+    extent = dict(zip(spatial(block), shape_of(block), strict=True))[axis]
+    within = affine_length(block, axis)
+    lanes = max(1, builder.rules.register_bits // widest_bits(block))
+    sizes = vector_sizes(within, lanes, builder.rules.registers // 4)
+    return tuple(size for size in sizes if within == extent or within % size == 0)
+
+
 def _tile(
     builder: Builder,
     label: str,
     vector: str,
     extents: dict[str, int],
     axes: list[str],
+    sizes: tuple[int, ...],
     lanes: int,
 ) -> _Tile:
-    sizes = vector_sizes(extents[vector], lanes, builder.rules.registers // 4)
     found = {vector: builder.number(f"{label}.tile.{axes.index(vector)}", sizes)}
     count = -(-found[vector] // lanes)
     budget = max(1, (builder.rules.registers - 1 - count) // count)

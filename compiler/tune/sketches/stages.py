@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 from tandem.compiler.ir.dtypes import INDEX
 from tandem.compiler.ir.expr import Cast, Load, Reinterpret
 from tandem.compiler.ir.stmt import Block, For, IterKind, PrimFunc, Store
-from tandem.compiler.ir.strides import accesses, stride
+from tandem.compiler.ir.strides import accesses, row_length, stride, strides
 from tandem.compiler.ir.visit import blocks, expressions, reads, statements, subexpressions
 from tandem.compiler.te.dependences import reassociable
 from tandem.compiler.te.tree import (
@@ -104,10 +105,25 @@ def widest_bits(block: Block) -> int:
     return max(8, *(each.bits for each in kinds))
 
 
+def affine_length(block: Block, axis: str) -> int:
+    """The iterations of an axis within which every index is affine: all of them, or those of a
+    group of channels."""
+    extent = next(each.extent for each in block.iters if each.var.name == axis)
+    if None not in strides(accesses(block), axis):
+        return extent
+    row = row_length(block, axis)
+    return row if row is not None and extent % row == 0 else extent
+
+
 def operand_strides(block: Block, axis: str) -> dict[str, set[int | None]]:
-    """The strides along an axis of a block's loads, by buffer; its own buffer left out."""
+    """The strides along an axis of a block's loads, by buffer, within its `affine_length`; its own
+    buffer left out."""
+    length = affine_length(block, axis)
+    iters = (
+        replace(each, extent=length) if each.var.name == axis else each for each in block.iters
+    )
     found: dict[str, set[int | None]] = {}
-    for access in accesses(block):
+    for access in accesses(replace(block, iters=tuple(iters))):
         if isinstance(access, Load) and access.buffer.name != _target(block):
             found.setdefault(access.buffer.name, set()).add(stride(access, axis))
     return found

@@ -55,7 +55,7 @@ def _totals(nests: tuple[NestFeatures, ...], register_bits: int) -> list[float]:
 def _numbers(nest: NestFeatures, register_bits: int) -> list[float]:
     serial = [count for _, kind, count in nest.loops if kind not in _WRITTEN]
     depths = ([*serial[-_DEPTHS:][::-1]] + [1] * _DEPTHS)[:_DEPTHS]
-    accesses = sorted(nest.accesses, key=lambda each: (-each.writes, -each.touched_bytes))
+    accesses = sorted(nest.accesses, key=_weight)
     kept = accesses[:_ACCESSES]
     found = [
         _log(_instructions(nest, register_bits)),
@@ -71,6 +71,11 @@ def _numbers(nest: NestFeatures, register_bits: int) -> list[float]:
     for access in kept:
         found += _of_access(access)
     return found + [0.0] * (len(_of_access(kept[0])) * (_ACCESSES - len(kept)))
+
+
+def _weight(access: AccessFeatures) -> tuple[int, int]:
+    """Orders accesses: what is written first, then what touches most."""
+    return -access.writes, -access.touched_bytes
 
 
 def _of_access(access: AccessFeatures) -> list[float]:

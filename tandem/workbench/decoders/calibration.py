@@ -67,10 +67,10 @@ def decoder_samples(
             values = evaluate(prefill.function, [sample[name] for name in prefill.inputs], runner)
             outputs = prefill.by_name(values)
             kept = min(len(part), rows - start)
-            for each in ports.caches:
-                new = outputs[each.present]
+            for port in ports.caches:
+                new = outputs[port.present]
                 first = new.shape[2] - width
-                cache[each.past][:, :, start : start + kept] = new[:, :, first : first + kept]
+                cache[port.past][:, :, start : start + kept] = new[:, :, first : first + kept]
         if not found.decode or len(text) < rows:
             own = {name: array.copy() for name, array in cache.items()}
             length = min(len(text), rows)

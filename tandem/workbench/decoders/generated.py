@@ -67,7 +67,7 @@ class Generated:
     def tokens(self) -> Table:
         """The tokens that were made, with their cycles."""
         rows = [
-            (each.token, text_of(self.vocabulary, [each.token]), each.cycles) for each in self.made
+            (made.token, text_of(self.vocabulary, [made.token]), made.cycles) for made in self.made
         ]
         return Table(_COLUMNS, tuple(rows))
 

@@ -22,8 +22,11 @@ def test_models_are_legal_and_have_the_same_weights(name: str) -> None:
         {each.name: numpy_helper.to_array(each) for each in model.graph.initializer}
         for model in models
     )
-    for weight, array in one.items():
-        np.testing.assert_array_equal(array, four[weight])
+    # Integers are shapes, and masks are of the tokens.
+    learned = [name for name, array in one.items() if array.dtype == np.float32]
+    assert len(learned) > 10
+    for weight in learned:
+        np.testing.assert_array_equal(one[weight], four[weight])
 
 
 def test_trained_weights_take_the_place_of_random_ones() -> None:

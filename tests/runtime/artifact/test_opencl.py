@@ -42,5 +42,5 @@ def test_refusals(change: dict[str, object], message: str) -> None:
 @pytest.mark.parametrize("at", [0, 20, 40])
 def test_damaged_bytes(at: int) -> None:
     data = CODE.to_bytes()
-    with pytest.raises(ArtifactError, match="no kernels of ours|damaged"):
+    with pytest.raises(ArtifactError, match=r"no kernels of ours|damaged"):
         OpenClCode.from_bytes(data[:at] + b"\xff" + data[at + 1 :])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tandem.runtime.decoder import DecoderError, Sampler
 
 FINITE = st.floats(-(2.0**100), 2.0**100, width=32)
-SCORES = st.lists(FINITE, min_size=1, max_size=9).map(lambda each: np.array(each, np.float32))
+SCORES = st.lists(FINITE, min_size=1, max_size=9).map(lambda scores: np.array(scores, np.float32))
 
 
 @given(SCORES)

@@ -133,4 +133,4 @@ def _closed(names: set[str], beside: Callable[[str], set[str]]) -> set[str]:
 
 def _reached(name: str, calls: _Calls) -> set[str]:
     """A function and all that it may call, directly or not."""
-    return _closed({name}, lambda each: {*calls[each]})
+    return _closed({name}, lambda reached: {*calls[reached]})

@@ -53,7 +53,9 @@ def make_network(manifest: Manifest, code: Mapping[str, Code]) -> NetworkObject 
     (triple,) = triples
     used = [*dict.fromkeys(step.code for step in manifest.steps)]
     outside = [
-        each.name for each in manifest.tensors if not isinstance(each.place, Arena | Reference)
+        tensor.name
+        for tensor in manifest.tensors
+        if not isinstance(tensor.place, Arena | Reference)
     ]
     program = Program(
         functions,

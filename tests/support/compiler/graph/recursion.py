@@ -145,4 +145,4 @@ func @main(n: int64[]) -> int64[]:
   y = @up(n, none)
   return y
 """
-"""Functions that wait for each other and end with each other: frames take turns in a region."""
+"""Functions that wait for each other and end with each other, in two frames of a region."""

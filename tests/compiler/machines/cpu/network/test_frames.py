@@ -45,7 +45,7 @@ def test_calls_of_a_function_that_waits_for_itself_have_regions() -> None:
 
 
 @pytest.mark.parametrize("first", ["a", "b"])
-def test_functions_that_end_with_each_other_take_turns_in_a_region(first: str) -> None:
+def test_functions_that_end_with_each_other_share_a_region(first: str) -> None:
     a, b = function("a", 8, call("b")), function("b", 100, TailCall("a", ()))
     found = place_frames([function("main", 8, call(first)), a, b])
     assert found.first == {"main": 0}
