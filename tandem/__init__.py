@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from tandem.api.session import Session
     from tandem.api.simulating import simulate
     from tandem.api.sweeping import Sweep, sweep
+    from tandem.api.training import Training, train
     from tandem.api.tuning_records import Records, records
     from tandem.api.verilog_design import Design, verilog
     from tandem.base.errors import Error
@@ -65,6 +66,7 @@ __all__ = [
     "Simulation",
     "Sweep",
     "Table",
+    "Training",
     "Tuning",
     "Utilization",
     "check",
@@ -80,6 +82,7 @@ __all__ = [
     "simulate",
     "sweep",
     "te",
+    "train",
     "tune",
     "utilization",
     "verify",
@@ -106,6 +109,7 @@ _HOMES: Final = {
     "Simulation": "tandem.workbench.simulation",
     "Sweep": "tandem.api.sweeping",
     "Table": "tandem.workbench.table",
+    "Training": "tandem.api.training",
     "Tuning": "tandem.api.schedule_tuning",
     "Utilization": "tandem.api.measuring",
     "check": "tandem.api.checking",
@@ -118,6 +122,7 @@ _HOMES: Final = {
     "search": "tandem.api.searching",
     "simulate": "tandem.api.simulating",
     "sweep": "tandem.api.sweeping",
+    "train": "tandem.api.training",
     "tune": "tandem.api.schedule_tuning",
     "utilization": "tandem.api.measuring",
     "verify": "tandem.api.programs",

@@ -57,7 +57,7 @@ class TrainingOptions:
     loss: Loss = Loss.CROSS_ENTROPY
     optimiser: Optimiser = field(default_factory=lambda: Adam(decay=0.01))
     rate: float = 3e-3
-    schedule: Schedule = Schedule()
+    schedule: Schedule = field(default_factory=Schedule)
     batch: int = 64
     clip: float | None = None
     epochs: int | None = 10
@@ -129,9 +129,7 @@ class Trainer:
         self._held_out = held_out
         self.fixed: dict[str, Array] = dict(fixed or {})
         if len(samples) < options.batch:
-            raise TrainingError(
-                f"{len(samples)} samples are fewer than a batch of {options.batch}"
-            )
+            raise TrainingError(f"{len(samples)} samples are fewer than a batch of {options.batch}")
         loss = with_loss(network, options.loss)
         self._names = [param.name for param in network.params]
         self._target = loss.params[-1].name
@@ -250,9 +248,7 @@ class Trainer:
 
     def _executor(self, function: Function, outputs: list[str]) -> Executor:
         machine = CpuTarget.host()
-        artifact = build(
-            function, [cpu(machine)], Provenance(function.name), outputs=outputs
-        )
+        artifact = build(function, [cpu(machine)], Provenance(function.name), outputs=outputs)
         return Executor(artifact, [CpuDevice(self._options.threads)])
 
     def _over(self) -> bool:
