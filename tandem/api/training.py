@@ -281,7 +281,7 @@ def train(
         )
     trained = replace(found, read=in_memory(proto, found.name, seed), named=None)
     trained = replace(
-        trained, source=source_of(trained.read, found.options, found.source.imported.bound)
+        trained, source=source_of(trained.read, found.options, dict(found.source.imported.bound))
     )
     return Training(trained, epoch_table(state), len(plan.held_out), state.seconds)
 
