@@ -9,7 +9,7 @@ from typing import Final
 
 from tandem.runtime.native.pool_state import CallState
 
-PATIENCE: Final = 100_000
+POLL_AFTER: Final = 100_000
 """Loops and calls that begin between two looks at signals: below 1 ms."""
 
 
@@ -55,7 +55,7 @@ class NetworkState(Structure):
         cells, with a use of each.
     waiting
         The number of calls that wait for the result of another.
-    patience
+    until_poll
         How often loops and calls may begin before it is asked whether the run is to be stopped.
     failure, failed
         The number of a `Failure`, or 0, and that of the function that was called.
@@ -88,7 +88,7 @@ class NetworkState(Structure):
         ("spare", c_void_p),
         ("results", c_void_p),
         ("waiting", c_int64),
-        ("patience", c_int64),
+        ("until_poll", c_int64),
         ("failure", c_int64),
         ("failed", c_int64),
         ("free", c_void_p),

@@ -7,7 +7,7 @@ from string import Template
 from typing import Final
 
 from tandem.runtime.native.network_object import ENTRY
-from tandem.runtime.native.network_state import PATIENCE, NetworkState
+from tandem.runtime.native.network_state import POLL_AFTER, NetworkState
 from tandem.runtime.native.pool_state import CallState
 
 _HEAD: Final = """
@@ -71,16 +71,16 @@ rest:
 
 ; Where a loop or a call begins: lets the caller stop a run without steps, now and then.
 define internal i64 @breathe(ptr %state) {
-  %patience.at = getelementptr i8, ptr %state, i64 $patience
-  %patience = load i64, ptr %patience.at
-  %less = sub i64 %patience, 1
-  store i64 %less, ptr %patience.at
+  %until_poll.at = getelementptr i8, ptr %state, i64 $until_poll
+  %until_poll = load i64, ptr %until_poll.at
+  %less = sub i64 %until_poll, 1
+  store i64 %less, ptr %until_poll.at
   %due = icmp slt i64 %less, 0
   br i1 %due, label %poll, label %on
 on:
   ret i64 0
 poll:
-  store i64 $breaths, ptr %patience.at
+  store i64 $breaths, ptr %until_poll.at
   %call.at = getelementptr i8, ptr %state, i64 $call
   %call = load ptr, ptr %call.at
   %poll.at = getelementptr i8, ptr %call, i64 $poll
@@ -121,7 +121,7 @@ def head_text(begin: int, size: int) -> str:
         fields,
         stopped=CallState.stopped.offset,
         entry=ENTRY,
-        breaths=PATIENCE,
+        breaths=POLL_AFTER,
         begin=begin,
         bytes=size,
     )
