@@ -319,10 +319,10 @@ class _Shown:
 def _summary(made: Generated) -> str:
     """The cycles of the prompt and of the tokens behind it."""
     first, *others = made.made
-    calls = f"{len(made.prompt)} tokens in {first.calls} calls"
+    calls = f"{_count(len(made.prompt), 'token')} in {_count(first.calls, 'call')}"
     lines = [f"{made.model}: context {made.context}"]
     if first.cycles is None:
-        return f"{lines[0]}; prompt of {calls}, {len(made.made)} tokens made"
+        return f"{lines[0]}; prompt of {calls}, {_count(len(made.made), 'token')} made"
     lines.append(f"prompt        {calls}, {first.cycles:,} cycles")
     known = [each.cycles for each in others if each.cycles is not None]
     if known:
@@ -330,3 +330,7 @@ def _summary(made: Generated) -> str:
         span = f"{least:,}" if least == most else f"{least:,} to {most:,}"
         lines.append(f"other tokens  {len(known)}, {span} cycles each")
     return "\n".join(lines)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
