@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from tandem.api.session import Session
     from tandem.api.simulating import simulate
     from tandem.api.sweeping import Sweep, sweep
+    from tandem.api.training import Training, train
     from tandem.api.tuning_records import Records, records
     from tandem.api.verilog_design import Design, verilog
     from tandem.base.errors import Error
@@ -70,6 +71,7 @@ __all__ = [
     "Simulation",
     "Sweep",
     "Table",
+    "Training",
     "Tuning",
     "Utilization",
     "check",
@@ -87,6 +89,7 @@ __all__ = [
     "simulate",
     "sweep",
     "te",
+    "train",
     "tune",
     "utilization",
     "verify",
@@ -115,6 +118,7 @@ _HOMES: Final = {
     "Simulation": "tandem.workbench.simulation",
     "Sweep": "tandem.api.sweeping",
     "Table": "tandem.workbench.table",
+    "Training": "tandem.api.training",
     "Tuning": "tandem.api.schedule_tuning",
     "Utilization": "tandem.api.measuring",
     "check": "tandem.api.checking",
@@ -129,6 +133,7 @@ _HOMES: Final = {
     "search": "tandem.api.searching",
     "simulate": "tandem.api.simulating",
     "sweep": "tandem.api.sweeping",
+    "train": "tandem.api.training",
     "tune": "tandem.api.schedule_tuning",
     "utilization": "tandem.api.measuring",
     "verify": "tandem.api.programs",

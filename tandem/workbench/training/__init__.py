@@ -1,1 +1,1 @@
-"""Training: models whose weights are parameters, losses, schedules, and the loop with checkpoints."""
+"""Training: models with weights as parameters, losses, schedules, the loop and its checkpoints."""

@@ -52,9 +52,7 @@ def target_type(output: TensorType, loss: Loss) -> TensorType:
     if loss is not Loss.CROSS_ENTROPY:
         return output
     if len(output.shape) < 2:
-        raise TrainingError(
-            f"the output is {output}: cross-entropy is of logits [N, ..., classes]"
-        )
+        raise TrainingError(f"the output is {output}: cross-entropy is of logits [N, ..., classes]")
     return TensorType(output.shape[:-1], INT64)
 
 

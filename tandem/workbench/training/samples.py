@@ -28,7 +28,9 @@ class Samples(ABC):
         """The number of samples."""
 
     @abstractmethod
-    def batch(self, numbers: Numbers, random: np.random.Generator | None = None) -> dict[str, Array]:
+    def batch(
+        self, numbers: Numbers, random: np.random.Generator | None = None
+    ) -> dict[str, Array]:
         """Samples by their numbers: inputs by the names of the network's parameters, and `target`.
 
         Parameters
@@ -67,7 +69,9 @@ class ArraySamples(Samples):
     def __len__(self) -> int:
         return len(self.arrays[TARGET])
 
-    def batch(self, numbers: Numbers, random: np.random.Generator | None = None) -> dict[str, Array]:
+    def batch(
+        self, numbers: Numbers, random: np.random.Generator | None = None
+    ) -> dict[str, Array]:
         """See `Samples.batch`."""
         found = {name: np.ascontiguousarray(array[numbers]) for name, array in self.arrays.items()}
         return found if random is None or self.augment is None else self.augment(found, random)

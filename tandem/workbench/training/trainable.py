@@ -26,8 +26,8 @@ _SETTINGS: Final[Mapping[str, tuple[int, ...]]] = {
     "Resize": (1, 2),
     "Upsample": (1,),
 }
-"""Operands that are no weights: settings, and statistics of a batch normalisation, which is computed
-as in a run."""
+"""Operands that are no weights: settings, and statistics of a batch normalisation, which is
+computed as in a run."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -171,9 +171,7 @@ def _array(tensor: TensorProto) -> Array:
     return np.array(numpy_helper.to_array(tensor), np.float32)
 
 
-def _inputs_of_product(
-    nodes: Sequence[NodeProto], name: str, shape: tuple[int, ...]
-) -> int | None:
+def _inputs_of_product(nodes: Sequence[NodeProto], name: str, shape: tuple[int, ...]) -> int | None:
     """The number of inputs of a product's outputs, whose weights these are; None if of none."""
     for node in nodes:
         if len(node.input) < 2 or node.input[1] != name:

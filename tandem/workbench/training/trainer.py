@@ -57,7 +57,7 @@ class TrainingOptions:
     loss: Loss = Loss.CROSS_ENTROPY
     optimiser: Optimiser = field(default_factory=lambda: Adam(decay=0.01))
     rate: float = 3e-3
-    schedule: Schedule = Schedule()
+    schedule: Schedule = field(default_factory=Schedule)
     batch: int = 64
     clip: float | None = None
     epochs: int | None = 10
@@ -129,9 +129,7 @@ class Trainer:
         self._held_out = held_out
         self.fixed: dict[str, Array] = dict(fixed or {})
         if len(samples) < options.batch:
-            raise TrainingError(
-                f"{len(samples)} samples are fewer than a batch of {options.batch}"
-            )
+            raise TrainingError(f"{len(samples)} samples are fewer than a batch of {options.batch}")
         loss = with_loss(network, options.loss)
         self._names = [param.name for param in network.params]
         self._target = loss.params[-1].name
@@ -162,6 +160,7 @@ class Trainer:
         }
         given = {name: np.array(weights[name], np.float32) for name in self._weights}
         self.state = State(0, {**given, **kept})
+        self._ordered: tuple[int, Array] | None = None
 
     @property
     def weights(self) -> dict[str, Array]:
@@ -250,9 +249,7 @@ class Trainer:
 
     def _executor(self, function: Function, outputs: list[str]) -> Executor:
         machine = CpuTarget.host()
-        artifact = build(
-            function, [cpu(machine)], Provenance(function.name), outputs=outputs
-        )
+        artifact = build(function, [cpu(machine)], Provenance(function.name), outputs=outputs)
         return Executor(artifact, [CpuDevice(self._options.threads)])
 
     def _over(self) -> bool:
@@ -271,11 +268,10 @@ class Trainer:
         """One step, and what follows the last one of an epoch."""
         options, state = self._options, self.state
         epoch, at = divmod(state.step, self.steps_of_epoch)
-        order = np.random.default_rng((options.seed, epoch)).permutation(len(self._samples))
-        numbers = order[at * options.batch : (at + 1) * options.batch]
+        numbers = self._order(epoch)[at * options.batch : (at + 1) * options.batch]
         data = self._samples.batch(numbers, np.random.default_rng((options.seed, epoch, at)))
         rate = options.rate * options.schedule.factor(self._done())
-        scalars = {
+        scalars: dict[str, Array] = {
             self._rate: np.array(rate, np.float32),
             self._number: np.array(state.step + 1, np.int64),
         }
@@ -300,6 +296,13 @@ class Trainer:
             row = Epoch(new.step, fmean(losses), rate, seconds, held_out, accuracy)
             new = replace(new, losses=(), epochs=(*new.epochs, row), seconds=seconds)
         self.state = new
+
+    def _order(self, epoch: int) -> Array:
+        """The order of the samples in an epoch."""
+        if self._ordered is None or self._ordered[0] != epoch:
+            random = np.random.default_rng((self._options.seed, epoch))
+            self._ordered = epoch, random.permutation(len(self._samples))
+        return self._ordered[1]
 
     def _inputs(self, data: Mapping[str, Array]) -> dict[str, Array]:
         """A batch by the names of parameters, and what is fixed."""
