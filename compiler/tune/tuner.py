@@ -46,7 +46,7 @@ class Certificate:
     pruned: int
     best: float
     bound: float
-    listed: bool = True
+    listed: bool = field(default=True, repr=False)
 
     @property
     def gap(self) -> float:

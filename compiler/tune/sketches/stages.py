@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import prod
 
 from tandem.compiler.ir.dtypes import INDEX
-from tandem.compiler.ir.expr import Cast, Load, Reinterpret
+from tandem.compiler.ir.expr import Cast, Load, Reinterpret, Var
 from tandem.compiler.ir.stmt import Block, For, IterKind, PrimFunc, Store
 from tandem.compiler.ir.strides import accesses, row_length, stride, strides
 from tandem.compiler.ir.visit import blocks, expressions, reads, statements, subexpressions
@@ -67,9 +67,10 @@ def loads_of(block: Block, buffer: str) -> list[Load]:
     return [load for load in reads(block) if load.buffer.name == buffer]
 
 
-def elements(block: Block) -> int:
-    """The elements that a block computes."""
-    return prod(shape_of(block))
+def is_plain(block: Block, buffer: str) -> bool:
+    """Whether a block reads a buffer in one way only, with an axis as each index."""
+    found = {load.indices for load in loads_of(block, buffer)}
+    return len(found) == 1 and all(isinstance(index, Var) for index in next(iter(found)))
 
 
 def iterations(block: Block) -> int:
