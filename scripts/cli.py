@@ -20,7 +20,9 @@ _INSTALLATION = "Installation"
 VERBS = {
     "run": Verb("tandem.scripts.run.command", "Run a network end to end.", _NETWORKS),
     "compile": Verb("tandem.scripts.compile", "Compile a model to an artifact.", _NETWORKS),
+    "generate": Verb("tandem.scripts.generate", "Make text with a language model.", _NETWORKS),
     "export": Verb("tandem.scripts.export", "Write a network as a C library.", _NETWORKS),
+    "train": Verb("tandem.scripts.train", "Train a model on this processor.", _NETWORKS),
     "rtl": Verb("tandem.scripts.rtl", "Regenerate the Verilog of a configuration.", _MACHINES),
     "soc": Verb("tandem.scripts.soc", "Make a system on chip that runs a network.", _MACHINES),
     "sim": Verb("tandem.scripts.sim", "Run a raw program on a raw memory image.", _MACHINES),

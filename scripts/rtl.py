@@ -12,14 +12,21 @@ import typer
 from tandem.hw.config_files import load_config
 from tandem.hw.rtl.verilog import generate
 from tandem.hw.synthesis.families import Family
-from tandem.hw.synthesis.nextpnr import NEXTPNR, SPEEDS, Device
+from tandem.hw.synthesis.nextpnr import SPEEDS, Device
 from tandem.hw.synthesis.resources import Resources
 from tandem.hw.synthesis.routes import Timing
 from tandem.hw.synthesis.yosys import yosys_version
 from tandem.scripts.console import errors_in_one_line, print_json
 from tandem.scripts.options import DEFAULT_CONFIG, ConfigOption, DebugOption, JsonOption
 from tandem.scripts.outputs import ForceOption, check_outputs, config_input
-from tandem.scripts.place_options import DeviceOption, SeedsOption, SpeedOption, check_unused
+from tandem.scripts.place_options import (
+    DeviceOption,
+    NextpnrOption,
+    SeedsOption,
+    SpeedOption,
+    check_unused,
+    nextpnr_of,
+)
 from tandem.scripts.resources import (
     DEFAULT_FAMILIES,
     find_resources,
@@ -71,6 +78,7 @@ def command(
     device: DeviceOption = None,
     speed: SpeedOption = None,
     seeds: SeedsOption = None,
+    nextpnr: NextpnrOption = None,
     no_events: Annotated[
         bool,
         typer.Option(
@@ -107,14 +115,15 @@ def command(
     if family and not resources:
         raise typer.BadParameter("--family is an option of --resources")
     if not timing:
-        check_unused("--timing", device=device, speed=speed, seeds=seeds)
+        check_unused("--timing", device=device, speed=speed, seeds=seeds, nextpnr=nextpnr)
     with errors_in_one_line(debug):
         machine = load_config(config)
         # Fails before any work if a tool is not installed.
         if resources or timing:
             yosys_version()
+        router = nextpnr_of(nextpnr)
         if timing:
-            NEXTPNR.version()
+            router.version()
         folder = output if output is not None else Path("build") / "rtl" / machine.name
         if folder.exists() and not folder.is_dir():
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
@@ -136,14 +145,15 @@ def command(
                 speed or SPEEDS[0],
                 seeds or DEFAULT_SEEDS,
                 quiet=as_json,
+                nextpnr=router,
             )
         if as_json:
             files = [str(folder / name) for name in contents]
             result = {"files": files, "config": machine.name, "modules": list(design.modules)}
             reports = resources_json(found) if found else {}
-            print_json(result | reports | (timing_json(clock) if clock else {}))
+            print_json(result | reports | (timing_json(clock, router) if clock else {}))
             return
         if found:
             print_resources(found)
         if clock:
-            print_timing(clock)
+            print_timing(clock, router)

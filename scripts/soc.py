@@ -25,7 +25,14 @@ from tandem.scripts.model_options import (
 from tandem.scripts.option_groups import with_groups
 from tandem.scripts.options import CONFIGS, DebugOption, JsonOption, SeedOption
 from tandem.scripts.outputs import ForceOption, check_outputs, config_input
-from tandem.scripts.place_options import DeviceOption, SeedsOption, SpeedOption, check_unused
+from tandem.scripts.place_options import (
+    DeviceOption,
+    NextpnrOption,
+    SeedsOption,
+    SpeedOption,
+    check_unused,
+    nextpnr_of,
+)
 from tandem.scripts.progress import show_activity
 from tandem.scripts.records import warn
 from tandem.scripts.soc_report import print_soc, soc_json
@@ -83,6 +90,7 @@ def command(
     device: DeviceOption = None,
     speed: SpeedOption = None,
     seeds: SeedsOption = None,
+    nextpnr: NextpnrOption = None,
     mhz: Annotated[
         float | None,
         typer.Option("--mhz", min=1, metavar="MHZ", help="The clock to reach (default: 70)."),
@@ -126,7 +134,8 @@ def command(
     told. Pins are those that nextpnr chooses, so that there is no bit file.
     """
     if not gateware:
-        check_unused("--gateware", device=device, speed=speed, seeds=seeds, mhz=mhz)
+        unused = {"device": device, "speed": speed, "seeds": seeds, "mhz": mhz, "nextpnr": nextpnr}
+        check_unused("--gateware", **unused)
     with errors_in_one_line(debug):
         core = soc_processor(processor)
         if is_artifact(Path(model)):
@@ -143,8 +152,11 @@ def command(
         how = flags.options(seed, formats, io)
         default = GatewareOptions()
         wanted = GatewareOptions(
-            *(device or default.device, speed or default.speed),
-            *(seeds or default.seeds, mhz or default.mhz),
+            device or default.device,
+            speed or default.speed,
+            seeds or default.seeds,
+            mhz or default.mhz,
+            nextpnr_of(nextpnr),
         )
         with show_activity("soc", quiet=as_json) as report:
             opened = open_model(model, how, report, inputs or [])

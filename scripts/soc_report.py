@@ -5,7 +5,6 @@ from __future__ import annotations
 import typer
 from rich.table import Table
 
-from tandem.hw.synthesis.nextpnr import NEXTPNR
 from tandem.scripts.tables import plain_console
 from tandem.scripts.timing import print_timing
 from tandem.workbench.soc import Soc, SocGateware, SocRun
@@ -61,7 +60,7 @@ def soc_json(soc: Soc) -> dict[str, object]:
             "seconds": run.seconds,
         }
     if soc.gateware is not None:
-        found["nextpnr"] = NEXTPNR.version()
+        found["nextpnr"] = soc.gateware.options.nextpnr.version()
         found["gateware"] = soc.gateware.as_json()
     return found
 
@@ -120,4 +119,4 @@ def _print_gateware(gateware: SocGateware) -> None:
             if cell in placed
         )
     )
-    print_timing(gateware.layout.timing)
+    print_timing(gateware.layout.timing, gateware.options.nextpnr)

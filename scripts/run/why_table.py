@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 from rich.table import Table
 
 from tandem.runtime.artifact import Artifact, streams_of
-from tandem.scripts.errors import CommandError
+from tandem.scripts.layer_names import no_layer
 from tandem.scripts.tables import percentage, plain_console, plain_table, print_table, whole_number
 from tandem.workbench.why import Why
 
@@ -17,13 +16,7 @@ def check_layer(artifact: Artifact, name: str) -> None:
     """Raise `CommandError`, with similar names, if no layer of the accelerator has this name."""
     names = [layer.name for stream in streams_of(artifact).values() for layer in stream.layers]
     if name not in names:
-        near = get_close_matches(name, names, n=5, cutoff=0.5) or names[:5]
-        rest = len(names) - len(near)
-        others = f", and {rest} others" if rest else ""
-        raise CommandError(
-            f"--why: no layer of the accelerator is called {name!r}: there are "
-            f"{', '.join(near)}{others}"
-        )
+        raise no_layer("--why", name, names)
 
 
 def print_why(why: Why) -> None:

@@ -46,13 +46,16 @@ from tandem.scripts.outputs import check_outputs, config_input
 from tandem.scripts.progress import show_activity
 from tandem.scripts.records import warn
 from tandem.scripts.tables import plain_console, print_table, whole_number
+from tandem.scripts.tune.neighbours import print_neighbours, task_of_layer
 from tandem.scripts.tune.rows import decided_text, network_json, table, tasks_json
 from tandem.scripts.tune.show import print_recorded
 from tandem.scripts.tune.view import show_tuning
 from tandem.scripts.utilization.layer_option import parse_layer_option
 from tandem.scripts.weight_options import INT8_FLAGS, WeightFlags
 from tandem.workbench.devices import Accelerator, Cpu, TargetDevice
+from tandem.workbench.measurers.sketches_on_cpu import sketch_search
 from tandem.workbench.models import ModelOptions, model_inputs, prepared_network
+from tandem.workbench.neighbours import neighbourhood
 from tandem.workbench.pages.tuning.of_tuning import TuningRun
 from tandem.workbench.pages.tuning.write import write_page
 from tandem.workbench.pages.write import check_page
@@ -75,6 +78,7 @@ class ExplorerName(Enum):
     GENETIC = "genetic"
     EXACT = "exact"
     ESTIMATE = "estimate"
+    SKETCHES = "sketches"
 
 
 class SpaceName(Enum):
@@ -123,16 +127,18 @@ def command(
         typer.Option(
             "--explorer",
             help="xgboost: led by a learned model; exact: branch and bound until the best is "
-            "certified; estimate: in the order of the compiler's own estimate.",
+            "certified; estimate: in the order of the compiler's own estimate; sketches: "
+            "schedules without templates, evolved (--device cpu).",
         ),
     ] = ExplorerName.XGBOOST,
     space: Annotated[
         SpaceName,
         typer.Option(
             "--space",
-            help="base: the space that the compiler chooses from; wide: another one, of loops in "
-            "which operands stay on chip or have several slots there, where a layer's template has "
-            "it. Neither contains the other, and the exact explorer certifies the best of one.",
+            help="base: tiles that virtual threads share; wide: another space, of loops in which "
+            "operands stay on chip or have several slots there, where a layer's template has it. "
+            "Neither contains the other; the compiler's estimate chooses from both, and the exact "
+            "explorer certifies the best of one.",
         ),
     ] = SpaceName.BASE,
     records: Annotated[
@@ -172,6 +178,15 @@ def command(
             "nothing.",
         ),
     ] = False,
+    explain: Annotated[
+        str | None,
+        typer.Option(
+            "--explain",
+            metavar="LAYER",
+            help="Tune nothing: print what each choice beside that of a layer of MODEL would cost, "
+            "in cycles and causes, knob by knob. With --records it is the best recorded one.",
+        ),
+    ] = None,
     scheduler: SchedulerOption = None,
     report: Annotated[
         Path | None,
@@ -211,6 +226,8 @@ def command(
             raise typer.BadParameter(f"{of_model[0]} is of a MODEL")
         if show and (records is None or merge):
             raise typer.BadParameter("--show prints --records FILE, and changes nothing")
+        if explain is not None and (model is None or show or merge or report is not None):
+            raise typer.BadParameter("--explain LAYER is of a MODEL, and measures its neighbours")
         if show and report is not None:
             raise typer.BadParameter("--report is of a run, which --show is not")
         if merge and records is None:
@@ -227,6 +244,7 @@ def command(
                 "--jobs": jobs is not None,
                 "--scheduler": scheduler is not None,
                 "--report": report is not None,
+                "--explain": explain is not None,
                 "--space wide": space is SpaceName.WIDE,
             }
             refuse_accelerator_options(
@@ -234,6 +252,9 @@ def command(
             )
         elif threads is not None:
             raise typer.BadParameter("--threads is for --device cpu")
+        elif explorer is ExplorerName.SKETCHES:
+            raise typer.BadParameter("--explorer sketches is for --device cpu")
+        sketches = explorer is ExplorerName.SKETCHES
         unlimited = explorer is ExplorerName.EXACT or seconds is not None
         most = trials if trials is not None or unlimited else DEFAULT_TRIALS
         if transfer and explorer is not ExplorerName.XGBOOST:
@@ -257,6 +278,18 @@ def command(
             else:
                 print_recorded(plain_console(), rows)
             return
+        if explain is not None and model is not None and isinstance(target, Accelerator):
+            best = target.best_of(known_records(records, warn)) if records else target
+            with show_activity("explain", quiet=as_json) as say:
+                prepared = prepared_network(model, chosen, best)
+                best.build(prepared)
+                task = task_of_layer(best.tasks(prepared), explain)
+                beside = neighbourhood(best, task, say or (lambda step: None))
+            if as_json:
+                print_json(beside.as_json())
+            else:
+                print_neighbours(plain_console(), beside)
+            return
         if report is not None:
             check_page(report)
         known = starting_records(records, merge or [], warn)
@@ -265,12 +298,14 @@ def command(
         pool = closing.enter_context(open_pool(job, 1 if on_cpu else jobs, scheduler))
         network = None
         if model is not None:
-            network = NetworkTuning.of(prepared_network(model, chosen, target), target)
+            prepared = prepared_network(model, chosen, target)
+            network = NetworkTuning.of(prepared, target, sketches=sketches)
             tasks = network.tasks
         else:
             tasks = _tasks_of_layers(layers, target, seed)
         with show_tuning(options, quiet=as_json) as display:
-            done = tune(tasks, target, options, known, records, display, pool)
+            searches = sketch_search if sketches else None
+            done = tune(tasks, target, options, known, records, display, pool, searches)
         if network is None:
             tuned = TunedTasks.of(done)
         else:

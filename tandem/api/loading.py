@@ -66,14 +66,14 @@ def load(
     if is_torch_module(model):
         if inputs is None or isinstance(inputs, Mapping):
             expect("inputs", inputs, "a tuple of example inputs for a module of PyTorch")
-        read = _in_memory(exported(model, tuple(inputs)), type(model).__name__, seed)
+        read = in_memory(exported(model, tuple(inputs)), type(model).__name__, seed)
         offered = None
     else:
         if inputs is not None and not isinstance(inputs, Mapping):
             expect("inputs", inputs, "a mapping from names of inputs to arrays")
         offered = inputs
         if isinstance(model, ModelProto):
-            read = _in_memory(read_model(model), model.graph.name or "model", seed)
+            read = in_memory(read_model(model), model.graph.name or "model", seed)
         elif isinstance(model, str | os.PathLike):
             named = model if isinstance(model, str) else str(file_path("model", model))
             with value_errors(ModelError):
@@ -91,7 +91,7 @@ def model_of(model: Model | Loadable) -> Model:
     return model if isinstance(model, Model) else load(model)
 
 
-def _in_memory(proto: ModelProto, name: str, seed: int) -> ReadModel:
+def in_memory(proto: ModelProto, name: str, seed: int) -> ReadModel:
     """A model that is in no file; its digest is that of its bytes."""
     try:
         content = proto.SerializeToString(deterministic=True)

@@ -74,3 +74,7 @@ class UntimedError(TandemError):
 
 class SocError(TandemError):
     """A system on chip that cannot be made, built or simulated; says why."""
+
+
+class TrainingError(TandemError):
+    """A training that cannot begin, go on or be resumed; says why."""

@@ -58,6 +58,15 @@ class Platform:
             yield Executor(artifact, devices, self.clock)
 
     @contextmanager
+    def executors(
+        self, config: HardwareConfig | None, artifacts: Sequence[Artifact]
+    ) -> Iterator[tuple[Executor, ...]]:
+        """A context with executors of several artifacts for the accelerator `config`, which share
+        one engine; for None, there is none."""
+        with self._devices(config, None) as devices:
+            yield tuple(Executor(artifact, devices, self.clock) for artifact in artifacts)
+
+    @contextmanager
     def _devices(
         self, config: HardwareConfig | None, comparisons: list[Comparison] | None
     ) -> Iterator[list[Device]]:

@@ -18,6 +18,7 @@ from tandem.compiler.machines.cpu.templates.compressed_layers import (
     CompressedDenseOnCpu,
     CompressedMatmulOnCpu,
 )
+from tandem.compiler.machines.cpu.templates.computed_conv2d import ComputedConv2dOnCpu
 from tandem.compiler.machines.cpu.templates.conv2d import Conv2dOnCpu
 from tandem.compiler.machines.cpu.templates.dense import DenseOnCpu
 from tandem.compiler.machines.cpu.templates.depthwise import DepthwiseOnCpu
@@ -30,6 +31,7 @@ TEMPLATES = (
     CompressedConv2dOnCpu(),
     WinogradOnCpu(),
     Conv2dOnCpu(),
+    ComputedConv2dOnCpu(),
     DottedDepthwiseOnCpu(),
     DepthwiseOnCpu(),
     CompressedDenseOnCpu(),

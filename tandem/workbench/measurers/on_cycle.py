@@ -26,6 +26,7 @@ from tandem.sim.engine import Engine, Launch
 from tandem.sim.engines import make_engine
 from tandem.sim.errors import CycleLimitError, NeedsDataError, SimulationError
 from tandem.sim.memory import place_program
+from tandem.sim.result import Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +53,31 @@ class MeasuredLayer:
 
 def cycles_of(layer: MeasuredLayer, choice: Choice, limit: float) -> Outcome:
     """The exact cycles of `layer` with a choice, from launch to done; abandoned above `limit`."""
-    machine, engine = _machine(layer.config), _engine(layer.config, layer.memory)
+    engine = _engine(layer.config, layer.memory)
     try:
-        program = layer.template.schedule(layer.workload, choice, machine).program
-        coded = layer.template.stored(layer.workload, machine)
-        operator = Operator(program, {}, immediates=layer.immediates, coded=coded)
-        stream = compile_stream([operator], machine)
+        program, image = compiled(layer, choice)
         most = int(limit) if np.isfinite(limit) else None
-        image = stream.image(layer.channels)
-        return Outcome.measured(exact_cycles(engine, stream.program, image, most))
+        return Outcome.measured(exact_cycles(engine, program, image, most))
     except CycleLimitError:
         return Outcome.abandoned()
     except (CompilerError, BaseError, HardwareError, SimulationError) as error:
         return Outcome.failed(f"{type(error).__name__}: {error}")
+
+
+def compiled(layer: MeasuredLayer, choice: Choice) -> tuple[Program, NDArray[np.uint8]]:
+    """The program of a layer alone, and the image of DRAM that it runs on.
+
+    Raises
+    ------
+    CompilerError, BaseError, HardwareError
+        The choice cannot be compiled.
+    """
+    machine = _machine(layer.config)
+    program = layer.template.schedule(layer.workload, choice, machine).program
+    coded = layer.template.stored(layer.workload, machine)
+    operator = Operator(program, {}, immediates=layer.immediates, coded=coded)
+    stream = compile_stream([operator], machine)
+    return stream.program, stream.image(layer.channels)
 
 
 def exact_cycles(
@@ -76,14 +89,29 @@ def exact_cycles(
 
     Raises the errors of `Engine.launch`.
     """
+    cycles = timed_run(engine, program, image, limit).cycles
+    assert cycles is not None, "the cycle engine knows time"
+    return cycles
+
+
+def timed_run(
+    engine: Engine,
+    program: Program,
+    image: NDArray[np.uint8],
+    limit: int | None = None,
+    *,
+    events: bool = False,
+) -> Result:
+    """A run of a program that `compile_stream` has made, with data only if its time needs them.
+
+    Raises the errors of `Engine.launch`.
+    """
     memory, address = place_program(image, program)
-    how = Launch(address=address, data=False, max_cycles=limit, validate=False)
+    how = Launch(address=address, data=False, max_cycles=limit, validate=False, events=events)
     try:
-        result = engine.launch(program, memory, how)
+        return engine.launch(program, memory, how)
     except NeedsDataError:
-        result = engine.launch(program, memory, replace(how, data=True))
-    assert result.cycles is not None, "the cycle engine knows time"
-    return result.cycles
+        return engine.launch(program, memory, replace(how, data=True))
 
 
 @cache

@@ -16,6 +16,7 @@ from typing import Final
 import msgspec
 
 from tandem.hw.synthesis.chip import Chip, Layout, lay_out
+from tandem.hw.synthesis.native_tool import Program
 from tandem.hw.synthesis.nextpnr import NEXTPNR, SPEEDS, Device
 from tandem.hw.synthesis.yosys import yosys_version
 from tandem.workbench.errors import SocError
@@ -47,12 +48,15 @@ class GatewareOptions:
         How many times; with the seeds 1, 2 and so on.
     mhz
         The clock, of which the constraints and the serial line's divider are made.
+    nextpnr
+        The wheel's, or a native one.
     """
 
     device: Device = Device.ECP5_85
     speed: int = SPEEDS[0]
     seeds: int = DEFAULT_SEEDS
     mhz: float = DEFAULT_MHZ
+    nextpnr: Program = NEXTPNR
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +89,10 @@ class SocGateware:
         }
 
 
-def check_gateware_tools() -> None:
+def check_gateware_tools(options: GatewareOptions) -> None:
     """Raise `SynthesisError`, which says what to install, if Yosys or nextpnr is missing."""
     yosys_version()
-    NEXTPNR.version()
+    options.nextpnr.version()
 
 
 def make_gateware(
@@ -139,7 +143,12 @@ def make_gateware(
         if name not in (*contents, *system.cores)
     }
     layout = lay_out(
-        chip, options.device, options.speed, range(1, options.seeds + 1), report=report
+        chip,
+        options.device,
+        options.speed,
+        range(1, options.seeds + 1),
+        nextpnr=options.nextpnr,
+        report=report,
     )
     gateware = SocGateware(options, layout)
     return {

@@ -137,7 +137,7 @@ def make_soc(
     if run or gateware is not None:
         check_tools()
     if gateware is not None:
-        check_gateware_tools()
+        check_gateware_tools(gateware)
     host = Cpu(1, options.processor.target)
     device = Accelerator(options.config, options.memory, host=host)
     network, given = compiled_with_inputs(

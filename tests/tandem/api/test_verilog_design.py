@@ -16,7 +16,8 @@ from tandem.api import verilog_design as module
 from tandem.api.verilog_design import Design, verilog
 from tandem.hw.config_files import load_config
 from tandem.hw.synthesis.families import Family
-from tandem.hw.synthesis.nextpnr import Device
+from tandem.hw.synthesis.native_tool import Program
+from tandem.hw.synthesis.nextpnr import NEXTPNR, Device, native_nextpnr
 from tandem.hw.synthesis.resources import MemoryUse, Resources
 from tandem.hw.synthesis.routes import Route, Span, Timing
 from tandem.hw.topology import MemoryId
@@ -64,12 +65,16 @@ def test_resources(design: Design, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_timing(design: Design, monkeypatch: pytest.MonkeyPatch) -> None:
     path = (Span("core.load", 1.5, ("a", "b")), Span("", 2.5, ("c",)))
 
-    def place(_: object, device: Device, speed: int, seeds: range, *, report: Any) -> Timing:
+    def place(_: object, device: Device, speed: int, seeds: range, **how: Any) -> Timing:
+        programs.append(how["nextpnr"])
         return Timing(device, speed, tuple(Route(seed, 100.0 + seed, path) for seed in seeds))
 
+    programs: list[Program] = []
     monkeypatch.setattr(module, "place_and_route", place)
     clock = design.timing("25k", speed=7, seeds=3)
     assert clock.mhz == 102
+    design.timing(nextpnr="my/nextpnr-ecp5")
+    assert programs == [NEXTPNR, native_nextpnr(Path("my/nextpnr-ecp5"))]
     assert clock.seeds["mhz"].tolist() == [101, 102, 103]
     assert clock.critical_path["ns"].sum() == 4
     assert repr(clock) == "ECP5 25k, speed 7: 102.0 MHz, median of 3, best 103.0 MHz"
@@ -85,7 +90,7 @@ def test_the_verb_prints_the_same(
     def synthesize(_: object, family: Family, *, report: Any) -> Resources:
         return Resources(family, 1000, 10, 500, 4, 2, memories)
 
-    def place(_: object, device: Device, speed: int, seeds: range, *, report: Any) -> Timing:
+    def place(_: object, device: Device, speed: int, seeds: range, **how: Any) -> Timing:
         return Timing(device, speed, tuple(Route(seed, 100.0 + seed, path) for seed in seeds))
 
     for of in (module, tandem.scripts.resources, tandem.scripts.timing):

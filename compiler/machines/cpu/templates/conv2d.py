@@ -52,6 +52,7 @@ def packed_conv2d(
     out_dtype: DType | None = None,
     name: str = "conv",
     tile: Tile | None = None,
+    constant: bool = True,
 ) -> PackedLayer | None:
     """`conv2d`, which describes the parameters, with packed weights (`{name}_weight`).
 
@@ -63,6 +64,8 @@ def packed_conv2d(
     tile
         By default `best_tile`. With groups, its channels must divide a group's; with a
         dot product they are a multiple of its lanes.
+    constant
+        Whether another program packs the weights; only float ones can be packed with the layer.
 
     Raises
     ------
@@ -103,7 +106,9 @@ def packed_conv2d(
     packings = [_packing(weight, shape, f"{name}_weight")]
     if shifted:
         packings.append(excess_of_channels(weight, shape, f"{name}_excess"))
-    packed = unpacked_inputs(packings)
+    if not constant and (dot is not None or shifted):
+        return None
+    packed = unpacked_inputs(packings) if constant else tuple(packings)
     sums = _sums(padded, packed[0], shape, plain.dtype, f"{name}_sum")
 
     def element(n: Expr, co: Expr, y: Expr, x: Expr) -> Expr:
@@ -113,9 +118,8 @@ def packed_conv2d(
         return value if bias is None else value + bias[co]
 
     output = compute(plain.shape, element, name)
-    return PackedLayer(
-        data, weight, tuple(packings), packed, padded, sums, output, tile, dot, terms
-    )
+    own = tuple(packings) if constant else ()
+    return PackedLayer(data, weight, own, packed, padded, sums, output, tile, dot, terms)
 
 
 def _packing(weight: Tensor, shape: ConvShape, name: str) -> Tensor:

@@ -43,6 +43,9 @@ def schedule_packed_conv2d(conv: PackedLayer, out: Tensor) -> Schedule:
     inner = (*conv.terms.steps, "y", "x")
     terms = "ci", *WINDOW
     schedule = carry_in_registers(schedule, conv.sums.name, terms, inner, conv.dot)
+    for packed in conv.packed:
+        if packed.source is not None:
+            schedule = schedule.vectorize(packed.name, "l")
     return conv_on_threads(schedule, conv, out)
 
 

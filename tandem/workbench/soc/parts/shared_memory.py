@@ -195,7 +195,12 @@ class SharedMemory(LiteXModule):
 
     def _processor_reads(self, started: Any, started_index: Any) -> None:
         """Reads at the Wishbone port, in cycles that the accelerator leaves: a word, or in a burst
-        the words behind it, too, one a cycle where the next beat comes in time."""
+        the words behind it, too, one a cycle where the next beat comes in time.
+
+        An acknowledgement comes from a register alone: a master keeps an access until then, so
+        that there is none without. With the address, which says that this slave is meant, the path
+        would go from a processor's cache over the bus to that cache's own enable.
+        """
         bus, words = self.bus, self._words
         reading, goes_on, ahead, reads, taken = Signal(), Signal(), Signal(), Signal(), Signal()
         asked, loaded, held = Signal(), Signal(), Signal()
@@ -211,7 +216,7 @@ class SharedMemory(LiteXModule):
             ahead.eq(goes_on & early),
             reads.eq((ahead | (reading & ~held & ~asked & ~loaded)) & ~started),
             chosen.eq(Mux(ahead, next_index, index)),
-            If(taken, bus.ack.eq(1)),
+            If(held, bus.ack.eq(1)),
             Case(
                 word,
                 {
@@ -241,7 +246,7 @@ class SharedMemory(LiteXModule):
         self.comb += [
             writing.eq(bus.cyc & bus.stb & bus.we),
             writes.eq(writing & ~done & ~taken),
-            If(writing & done, bus.ack.eq(1)),
+            If(done, bus.ack.eq(1)),
         ]
         self.sync += [
             done.eq(writes),

@@ -1,0 +1,104 @@
+"""Samples from files: .npz, with an array for each input of a model, and `target`."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from tandem.compiler.graph.infer import result_of
+from tandem.compiler.graph.nodes import Function
+from tandem.compiler.graph.types import TensorType
+from tandem.compiler.ir.dtypes import DType
+from tandem.workbench.errors import TrainingError
+from tandem.workbench.training.losses import TARGET, Loss, with_loss
+from tandem.workbench.training.samples import Array, ArraySamples
+
+
+def read_arrays(path: Path) -> dict[str, Array]:
+    """The arrays of a .npz file by name.
+
+    Raises
+    ------
+    TrainingError
+        The file is no .npz file, or is damaged.
+    OSError
+        The file cannot be read.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            if not isinstance(file, np.lib.npyio.NpzFile):
+                raise TrainingError(f"{path}: one array: a .npz file with {TARGET} is needed")
+            return {name: file[name] for name in file.files}
+    except (ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise TrainingError(f"{path}: no .npz file, or damaged ({error})") from None
+
+
+def array_samples(
+    arrays: Mapping[str, Array],
+    network: Function,
+    inputs: Mapping[str, str],
+    loss: Loss,
+    what: str = "data",
+) -> ArraySamples:
+    """Samples by the names of a network's parameters, of its element types.
+
+    Parameters
+    ----------
+    inputs
+        The parameters that are inputs, by the names that the arrays have.
+    what
+        What holds the arrays, in errors.
+
+    Raises
+    ------
+    TrainingError
+        An array is missing, has another shape than the network's, or values that its element type
+        has not: NaN, infinity, classes that there are none of.
+    """
+    wanted = {TARGET: with_loss(network, loss).params[-1].type}
+    types = {param.name: param.type for param in network.params}
+    wanted |= {name: types[param] for name, param in inputs.items()}
+    missing = [name for name in wanted if name not in arrays]
+    if missing:
+        raise TrainingError(
+            f"{what}: no array {missing[0]}; there are {', '.join(arrays) or 'none'}, and "
+            f"{', '.join(wanted)} are needed"
+        )
+    found = {}
+    for name, type_ in wanted.items():
+        assert isinstance(type_, TensorType), "inputs are tensors"
+        rest = type_.static_shape(name)[1:]
+        array = arrays[name]
+        if array.shape[1:] != rest or not array.ndim:
+            shape = ", ".join(["N", *map(str, rest)])
+            raise TrainingError(f"{what}: {name} is {[*array.shape]}, and not [{shape}]")
+        found[inputs.get(name, name)] = _as_type(array, type_.dtype, f"{what}: {name}")
+    samples = ArraySamples(found)
+    if loss is Loss.CROSS_ENTROPY and len(samples):
+        classes = _classes(network, loss)
+        low, high = int(found[TARGET].min()), int(found[TARGET].max())
+        if low < 0 or high >= classes:
+            bad = low if low < 0 else high
+            raise TrainingError(f"{what}: {TARGET} has class {bad}: 0 to {classes - 1} are allowed")
+    return samples
+
+
+def _classes(network: Function, loss: Loss) -> int:
+    result = result_of(network)
+    assert isinstance(result, TensorType), f"{loss} is of one output"
+    return result.static_shape("the output")[-1]
+
+
+def _as_type(array: Array, dtype: DType, what: str) -> Array:
+    if array.dtype.kind not in "biuf":
+        raise TrainingError(f"{what} holds {array.dtype}: numbers are needed")
+    if array.dtype.kind == "f":
+        if not dtype.is_float:
+            raise TrainingError(f"{what} holds {array.dtype}: {dtype} is needed")
+        if not np.isfinite(array).all():
+            raise TrainingError(f"{what} has NaN or infinity")
+    return array.astype(dtype.numpy)

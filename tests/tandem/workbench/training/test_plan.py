@@ -1,0 +1,111 @@
+"""Plans of trainings: models, data, and what does not fit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from tandem.workbench.errors import TrainingError
+from tandem.workbench.models import read_named
+from tandem.workbench.training.data_files import array_samples, read_arrays
+from tandem.workbench.training.digits import OPTIONS, shifted
+from tandem.workbench.training.losses import Loss
+from tandem.workbench.training.plan import plan_training
+from tandem.workbench.training.trainable import Trainable, trainable
+
+
+@pytest.fixture(scope="module")
+def digits() -> Trainable:
+    return trainable(read_named("digits", 0).proto, 16)
+
+
+def test_weights_are_parameters(digits: Trainable) -> None:
+    assert len(digits.weights) == 20
+    assert sum(array.size for array in digits.weights.values()) == 77_418
+    again = digits.with_weights(digits.weights)
+    assert again == digits.model
+    zeros = {name: np.zeros_like(array) for name, array in digits.weights.items()}
+    changed = digits.with_weights(zeros)
+    assert not any(onnx.numpy_helper.to_array(each).any() for each in changed.graph.initializer)
+
+
+def test_random_weights_have_the_variance_of_their_inputs(digits: Trainable) -> None:
+    drawn = digits.random_weights(3)
+    assert all((drawn[name] == digits.random_weights(3)[name]).all() for name in drawn)
+    for array in drawn.values():
+        if array.ndim == 1:
+            assert not array.any()
+        elif array.size > 4000:
+            fan_in = array[0].size
+            assert array.var() == pytest.approx(2 / fan_in, rel=0.1)
+
+
+def test_frozen_weights_are_constants() -> None:
+    found = trainable(read_named("digits", 0).proto, 4, freeze=["onnx::*"])
+    assert [*found.weights] == ["head_weight", "head_bias"]
+    with pytest.raises(
+        TrainingError, match=r"^no weights are called tail: there are head.weight, "
+    ):
+        trainable(read_named("digits", 0).proto, 4, freeze=["tail"])
+
+
+def test_the_images_of_digits() -> None:
+    plan = plan_training(read_named("digits", 0), OPTIONS)
+    assert (len(plan.samples), len(plan.held_out)) == (1437, 360)
+    from tandem.compiler import models
+
+    with np.load(Path(models.__file__).with_name("digits.npz")) as file:
+        np.testing.assert_array_equal(
+            plan.held_out.arrays["input"], file["images"].astype(np.float32) / 16
+        )
+        np.testing.assert_array_equal(plan.held_out.arrays["target"], file["labels"])
+
+
+def test_shifts_move_images_by_a_pixel_at_most() -> None:
+    images = np.zeros((200, 1, 8, 8), np.float32)
+    images[:, 0, 4, 4] = 1
+    at = np.argwhere(shifted(images, np.random.default_rng(0))[:, 0])
+    assert len(at) == 200
+    assert {*map(tuple, at[:, 1:])} == {(y, x) for y in (3, 4, 5) for x in (3, 4, 5)}
+
+
+def test_data_that_does_not_fit(digits: Trainable) -> None:
+    x = np.zeros((5, 1, 8, 8), np.float32)
+    cases = {
+        r"no array target; there are input, and target, input are needed": {"input": x},
+        r"input is \[5, 8, 8\], and not \[N, 1, 8, 8\]": {"input": x[:, 0], "target": np.zeros(5)},
+        r"target holds float64: int64 is needed": {"input": x, "target": np.zeros(5)},
+        r"target has class 10: 0 to 9 are allowed": {"input": x, "target": np.full(5, 10)},
+        r"input has NaN or infinity": {"input": x * np.nan, "target": np.zeros(5, int)},
+        r"arrays differ in the number of samples": {"input": x, "target": np.zeros(4, int)},
+        r"input holds <U1: numbers are needed": {
+            "input": np.full((5, 1, 8, 8), "a"),
+            "target": np.zeros(5, int),
+        },
+    }
+    for message, arrays in cases.items():
+        with pytest.raises(TrainingError, match=message):
+            array_samples(arrays, digits.function, digits.inputs, Loss.CROSS_ENTROPY)
+
+
+def test_files_that_are_no_data(tmp_path: Path) -> None:
+    path = tmp_path / "data.npz"
+    np.savez(path, target=np.zeros(100))
+    content = path.read_bytes()
+    for damaged in (b"", b"text", content[:200]):
+        path.write_bytes(damaged)
+        with pytest.raises(TrainingError, match=r"data.npz: no .npz file, or damaged"):
+            read_arrays(path)
+    np.save(tmp_path / "one.npy", np.zeros(3))
+    with pytest.raises(TrainingError, match=r"one.npy: one array: a .npz file with target"):
+        read_arrays(tmp_path / "one.npy")
+
+
+def test_models_without_data() -> None:
+    with pytest.raises(
+        TrainingError, match=r"^no data to train dqn-tiny with: --data FILE has it$"
+    ):
+        plan_training(read_named("dqn-tiny", 0), OPTIONS)

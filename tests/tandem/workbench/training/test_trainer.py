@@ -1,0 +1,138 @@
+"""Trainings: what is learned, what a checkpoint keeps, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tandem.compiler.graph.gradients import Adam
+from tandem.workbench.errors import TrainingError
+from tandem.workbench.training.checkpoints import State
+from tandem.workbench.training.losses import TARGET, Loss
+from tandem.workbench.training.samples import Array, ArraySamples
+from tandem.workbench.training.trainer import Checkpoints, Trainer, TrainingOptions
+from tests.support.compiler.graph.graphs import graph
+
+NETWORK = """
+func @f(x: float32[8, 2], w: float32[6, 2], b: float32[6], v: float32[2, 6]) -> float32[8, 2]:
+  h = dense(x, w, b)
+  a = tanh(h)
+  y = dense(a, v)
+  return y
+"""
+OPTIONS = TrainingOptions(optimiser=Adam(), rate=0.05, batch=8, epochs=3, seed=5, threads=1)
+
+
+def weights() -> dict[str, Array]:
+    random = np.random.default_rng(0)
+    shapes = {"w": (6, 2), "b": (6,), "v": (2, 6)}
+    return {
+        name: random.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()
+    }
+
+
+def samples(number: int = 45) -> ArraySamples:
+    x = np.random.default_rng(1).standard_normal((number, 2)).astype(np.float32)
+    return ArraySamples({"x": x, TARGET: (x[:, 0] > x[:, 1]).astype(np.int64)})
+
+
+def trainer(options: TrainingOptions = OPTIONS) -> Trainer:
+    seen, unseen = samples().split(5, 0)
+    return Trainer(graph(NETWORK), weights(), seen, options, held_out=unseen)
+
+
+class Stopped(Exception):
+    """What ends a training in the middle."""
+
+
+@pytest.fixture(scope="module")
+def whole() -> State:
+    """A training that nothing interrupts."""
+    return trainer().run()
+
+
+def test_it_learns(whole: State) -> None:
+    assert whole.step == 15  # 5 batches of 8 of 40 samples, 3 times
+    first, _, last = whole.epochs
+    assert [row.step for row in whole.epochs] == [5, 10, 15]
+    assert last.loss < first.loss
+    assert last.accuracy is not None and last.accuracy >= 0.8
+    assert last.held_out is not None and first.held_out is not None
+    assert last.held_out < first.held_out
+
+
+@pytest.mark.parametrize("last", [2, 5, 7])
+def test_resumed_is_equal_to_the_bit(whole: State, last: int, tmp_path: Path) -> None:
+    kept = Checkpoints(tmp_path / "state.npz", seconds=0.0)
+
+    def stop(state: State, total: int) -> None:
+        assert total == 15
+        if state.step == last:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        trainer().run(kept, report=stop)
+    found = trainer().run(kept)
+    assert found.step == whole.step
+    for name, array in whole.arrays.items():
+        np.testing.assert_array_equal(found.arrays[name], array)
+    for one, other in zip(found.epochs, whole.epochs, strict=True):
+        assert replace(one, seconds=0.0) == replace(other, seconds=0.0)
+
+
+def test_an_interrupt_keeps_the_last_step(tmp_path: Path) -> None:
+    kept = Checkpoints(tmp_path / "state.npz", seconds=1e9)
+
+    def interrupt(state: State, _: int) -> None:
+        if state.step == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        trainer().run(kept, report=interrupt)
+    resumed = trainer()
+    steps: list[int] = []
+    resumed.run(kept, report=lambda state, _: steps.append(state.step))
+    assert steps == [*range(5, 16)]
+
+
+def test_checkpoints_of_others(tmp_path: Path) -> None:
+    path = tmp_path / "state.npz"
+    kept = Checkpoints(path)
+    trainer().run(kept, {"rate": "0.05"})
+    with pytest.raises(TrainingError, match=r"another training: rate was 0.05, and is 0.1$"):
+        trainer().run(kept, {"rate": "0.1"})
+    content = path.read_bytes()
+    for damaged in (b"", b"no file", content[: len(content) // 2], content[:-20]):
+        path.write_bytes(damaged)
+        with pytest.raises(TrainingError, match=r"state.npz: no checkpoint, or damaged"):
+            trainer().run(kept, {"rate": "0.05"})
+
+
+def test_a_checkpoint_that_cannot_be_written_leaves_the_one_before(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="No space left"):
+        trainer().run(Checkpoints(Path("/dev/full"), seconds=0.0))
+
+
+def test_a_loss_that_is_no_number() -> None:
+    wild = replace(OPTIONS, loss=Loss.MSE, rate=1e30)
+    x = samples().arrays["x"]
+    training = Trainer(graph(NETWORK), weights(), ArraySamples({"x": x, TARGET: x}), wild)
+    with pytest.raises(TrainingError, match=r"^the loss is (inf|nan) in step \d+: a smaller rate"):
+        training.run()
+
+
+def test_refusals() -> None:
+    with pytest.raises(TrainingError, match=r"^training has one limit: epochs, steps, or seconds$"):
+        replace(OPTIONS, steps=5)
+    with pytest.raises(TrainingError, match=r"^rate is -1.0: over 0 is allowed$"):
+        replace(OPTIONS, rate=-1.0)
+    with pytest.raises(TrainingError, match=r"^6 samples are fewer than a batch of 8$"):
+        Trainer(graph(NETWORK), weights(), samples(6), OPTIONS)
+    wrong = {**weights(), "b": np.zeros(7, np.float32)}
+    with pytest.raises(TrainingError, match=r"^b is float32\[7\], not float32\[6\]$"):
+        Trainer(graph(NETWORK), wrong, samples(), OPTIONS)
+    with pytest.raises(TrainingError, match=r"no array x, which the network takes"):
+        Trainer(graph(NETWORK), weights(), ArraySamples({TARGET: np.zeros(8, np.int64)}), OPTIONS)
