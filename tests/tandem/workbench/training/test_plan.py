@@ -76,7 +76,7 @@ def test_data_that_does_not_fit(digits: Trainable) -> None:
     x = np.zeros((5, 1, 8, 8), np.float32)
     cases = {
         r"no array target; there are input, and target, input are needed": {"input": x},
-        r"input is \[5, 8, 8\], and not \[N, 1, 8, 8\]": {"input": x[:, 0], "target": np.zeros(5)},
+        r"input is \[5, 8, 8\], and not \[N, 1, 8, 8\]": {"input": x[:, 0], "target": np.zeros(5, int)},
         r"target holds float64: int64 is needed": {"input": x, "target": np.zeros(5)},
         r"target has class 10: 0 to 9 are allowed": {"input": x, "target": np.full(5, 10)},
         r"input has NaN or infinity": {"input": x * np.nan, "target": np.zeros(5, int)},
