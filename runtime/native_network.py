@@ -10,13 +10,15 @@ from numpy.typing import NDArray
 
 from tandem.runtime.aligned_arrays import address_of, aligned_empty
 from tandem.runtime.artifact.artifact import Artifact
+from tandem.runtime.artifact.instructions import MAX_CALLS
 from tandem.runtime.artifact.manifest import ConstantPlace
 from tandem.runtime.artifact.network_version import network_version
 from tandem.runtime.errors import NativeCodeError, RunError
 from tandem.runtime.native import NativeFunction, NetworkObject, ThreadPool
+from tandem.runtime.native.heap import Heap
 from tandem.runtime.native.linked import linked
 from tandem.runtime.native.network_object import ENTRY
-from tandem.runtime.native.network_state import NetworkState
+from tandem.runtime.native.network_state import PATIENCE, Failure, NetworkState
 from tandem.runtime.native.pool import LoopLauncher
 from tandem.runtime.native.processor import this_triple
 from tandem.runtime.profile import Numbers
@@ -35,6 +37,11 @@ class NativeNetwork:
     pool
         The threads of parallel loops.
 
+    Attributes
+    ----------
+    heap
+        The memory of values of data types, and of calls that nest without a known bound.
+
     Raises
     ------
     RunError
@@ -50,6 +57,8 @@ class NativeNetwork:
         kernels: Mapping[str, NativeFunction],
         pool: ThreadPool,
     ) -> None:
+        self._artifact = artifact
+        self.heap = Heap(code.kinds)
         self._library = linked(code.triple, code.code, (ENTRY,))
         self._call = _FUNCTION(self._library.addresses[ENTRY])
         self._kernels = kernels
@@ -75,6 +84,7 @@ class NativeNetwork:
             workspace=address_of(self._workspace),
             frames=address_of(self._frames),
             results=ctypes.addressof(self._results),
+            patience=PATIENCE,
         )
         self._pool = pool
 
@@ -91,6 +101,12 @@ class NativeNetwork:
         Returns
         -------
         For each step the nanoseconds that it took, and how often it ran.
+
+        Raises
+        ------
+        RunError
+            More than `MAX_CALLS` calls wait for results, a cell has another form than the artifact
+            says, or there is no memory for a cell or a call.
         """
         for name, array in arrays.items():
             self._slots[self._places[name]] = address_of(array)
@@ -100,14 +116,37 @@ class NativeNetwork:
         state.clock, state.call = clock, launcher.address
         state.launch = launcher.address if self._parallel else None
         launcher.begin()
-        self._call(ctypes.addressof(state))
+        self.heap.begin(state)
+        try:
+            self._call(ctypes.addressof(state))
+        finally:
+            self.heap.end(state)
         try:
             launcher.end()
         except BaseException:
             # One that was stopped stays so.
             self._launcher = self._new_launcher(self._pool)
             raise
+        if state.failure:
+            raise RunError(self._failed(Failure(state.failure), state.failed))
         return times, counts
+
+    def _failed(self, failure: Failure, number: int) -> str:
+        manifest = self._artifact.manifest
+        match failure:
+            case Failure.CALLS:
+                name = manifest.functions[number].name
+                return (
+                    f"function {name} of {manifest.name}: more than {MAX_CALLS} calls wait for "
+                    "results"
+                )
+            case Failure.FORM:
+                return f"{manifest.name} reads a cell of another form"
+            case Failure.MEMORY:
+                return (
+                    f"{manifest.name} needs more memory for its values and calls than there is: "
+                    f"{self.heap.bytes} bytes were not enough"
+                )
 
     def _new_launcher(self, pool: ThreadPool) -> LoopLauncher:
         return LoopLauncher(pool, parallel=self._parallel)

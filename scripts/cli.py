@@ -20,6 +20,7 @@ _INSTALLATION = "Installation"
 VERBS = {
     "run": Verb("tandem.scripts.run.command", "Run a network end to end.", _NETWORKS),
     "compile": Verb("tandem.scripts.compile", "Compile a model to an artifact.", _NETWORKS),
+    "generate": Verb("tandem.scripts.generate", "Make text with a language model.", _NETWORKS),
     "export": Verb("tandem.scripts.export", "Write a network as a C library.", _NETWORKS),
     "train": Verb("tandem.scripts.train", "Train a model on this processor.", _NETWORKS),
     "rtl": Verb("tandem.scripts.rtl", "Regenerate the Verilog of a configuration.", _MACHINES),
@@ -35,6 +36,7 @@ VERBS = {
         "tandem.scripts.tune.command", "Find schedules for the layers of a network.", _SEARCHES
     ),
     "search": Verb("tandem.scripts.search.command", "Find machines for networks.", _SEARCHES),
+    "devices": Verb("tandem.scripts.devices", "List what networks can run on here.", _INSTALLATION),
     "doctor": Verb(
         "tandem.scripts.doctor",
         "Say what is installed, what is missing and what to do.",

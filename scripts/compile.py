@@ -48,7 +48,7 @@ from tandem.scripts.outputs import ForceOption, check_outputs, config_input
 from tandem.scripts.progress import show_activity
 from tandem.scripts.records import RecordsOption, records_input, warn, with_records
 from tandem.scripts.weight_options import INT8_FLAGS, WeightFlags
-from tandem.workbench.devices import Accelerator, Cpu, TargetDevice
+from tandem.workbench.devices import Accelerator, Cpu, OpenCl, TargetDevice
 from tandem.workbench.models import (
     Source,
     compile_model,
@@ -114,9 +114,9 @@ def command(
         check_destination(output)
         named = (flags.calibrate, config_input(config), records_input(records), *(inputs or ()))
         check_outputs({"--output": output}, chain(model_inputs(model), named), force=force)
-        if device is DeviceName.CPU:
-            refuse_accelerator_options(context, ["--explain"] * explain)
-        else:
+        if device is not DeviceName.ACCELERATOR:
+            refuse_accelerator_options(context, ["--explain"] * explain, device)
+        if device is not DeviceName.CPU:
             given = {"--threads": threads is not None, "--target": processor, "--no-fpu": not fpu}
             for option, is_given in given.items():
                 if is_given:
@@ -124,6 +124,8 @@ def command(
         options = flags.options(seed, formats)
         with show_activity("compile", quiet=as_json) as report:
             target: TargetDevice = Cpu.named(processor, threads, fpu=fpu)
+            if device is DeviceName.OPENCL:
+                target = OpenCl()
             if device is DeviceName.ACCELERATOR:
                 target = Accelerator(load_config(config), parse_memory(memory), hiding)
             target = with_records(target, records)

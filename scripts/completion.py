@@ -33,6 +33,13 @@ def complete_model(incomplete: str) -> list[str]:
     return [*_starting(BUILT_IN, incomplete), *_files(incomplete, (".onnx", ".tandem"))]
 
 
+def complete_decoder(incomplete: str) -> list[str]:
+    """Built-in decoders, ONNX files and artifacts."""
+    from tandem.compiler.models.decoders import DECODERS
+
+    return [*_starting(DECODERS, incomplete), *_files(incomplete, (".onnx", ".tandem"))]
+
+
 def complete_processor(incomplete: str) -> list[str]:
     """Processors that have names."""
     from tandem.workbench.devices import PROCESSOR_NAMES

@@ -192,6 +192,8 @@ def _device(
     CommandError
         An accelerator without a configuration, or a configuration without an accelerator.
     """
+    if device is DeviceName.OPENCL:
+        raise CommandError("--device opencl: a library in C has no code for it")
     if is_artifact(Path(model)):
         # Of an artifact everything is taken, unless the processor alone is asked for.
         machine = load_config(DEFAULT_CONFIG)

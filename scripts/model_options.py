@@ -147,11 +147,15 @@ class DeviceName(Enum):
 
     ACCELERATOR = "accelerator"
     CPU = "cpu"
+    OPENCL = "opencl"
 
 
 DeviceOption = Annotated[
     DeviceName,
-    typer.Option("--device", help="The simulated accelerator with the CPU, or the CPU alone."),
+    typer.Option(
+        "--device",
+        help="The simulated accelerator with the CPU, the CPU alone, or a GPU by OpenCL.",
+    ),
 ]
 LatencyHidingOption = Annotated[
     bool,
@@ -199,8 +203,12 @@ _ACCELERATOR_OPTIONS: Mapping[str, str] = MappingProxyType(
 """Options for the accelerator only, by the names of the subcommand's parameters."""
 
 
-def refuse_accelerator_options(context: typer.Context, options: Sequence[str] = ()) -> None:
-    """Raise `CommandError` for accelerator options, which `--device cpu` does not allow.
+def refuse_accelerator_options(
+    context: typer.Context,
+    options: Sequence[str] = (),
+    device: DeviceName = DeviceName.CPU,
+) -> None:
+    """Raise `CommandError` for accelerator options, which other devices do not allow.
 
     These are `options`, and those on the command line, even with their default value.
     """
@@ -210,5 +218,6 @@ def refuse_accelerator_options(context: typer.Context, options: Sequence[str] = 
             options = (*options, option)
     if options:
         raise CommandError(
-            f"{options[0]} is for --device accelerator: with --device cpu all is on the CPU"
+            f"{options[0]} is for --device accelerator: with --device {device.value} all is on the "
+            f"{'CPU' if device is DeviceName.CPU else 'GPU'}"
         )

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from tandem.api.artifact import Artifact
     from tandem.api.checking import Check, check
     from tandem.api.compiling import compile
+    from tandem.api.decoder_artifact import DecoderArtifact
     from tandem.api.fpga_reports import Clock, FpgaResources
+    from tandem.api.generating import compile_decoder, generate
     from tandem.api.installation import doctor
     from tandem.api.layer_cycles import LayerCycles
     from tandem.api.loading import load
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from tandem.api.tuning_records import Records, records
     from tandem.api.verilog_design import Design, verilog
     from tandem.base.errors import Error
+    from tandem.workbench.decoders.generated import Generated
     from tandem.workbench.program_proof import Proof
     from tandem.workbench.published.figures import published
     from tandem.workbench.simulation import Simulation
@@ -53,9 +56,11 @@ __all__ = [
     "Clock",
     "Column",
     "Cpu",
+    "DecoderArtifact",
     "Design",
     "Error",
     "FpgaResources",
+    "Generated",
     "LayerCycles",
     "Model",
     "Proof",
@@ -71,8 +76,10 @@ __all__ = [
     "Utilization",
     "check",
     "compile",
+    "compile_decoder",
     "disassemble",
     "doctor",
+    "generate",
     "ir",
     "isa",
     "load",
@@ -96,9 +103,11 @@ _HOMES: Final = {
     "Clock": "tandem.api.fpga_reports",
     "Column": "tandem.workbench.table",
     "Cpu": "tandem.api.processor",
+    "DecoderArtifact": "tandem.api.decoder_artifact",
     "Design": "tandem.api.verilog_design",
     "Error": "tandem.base.errors",
     "FpgaResources": "tandem.api.fpga_reports",
+    "Generated": "tandem.workbench.decoders.generated",
     "LayerCycles": "tandem.api.layer_cycles",
     "Model": "tandem.api.model",
     "Proof": "tandem.workbench.program_proof",
@@ -114,8 +123,10 @@ _HOMES: Final = {
     "Utilization": "tandem.api.measuring",
     "check": "tandem.api.checking",
     "compile": "tandem.api.compiling",
+    "compile_decoder": "tandem.api.generating",
     "doctor": "tandem.api.installation",
     "disassemble": "tandem.api.programs",
+    "generate": "tandem.api.generating",
     "load": "tandem.api.loading",
     "published": "tandem.workbench.published.figures",
     "records": "tandem.api.tuning_records",

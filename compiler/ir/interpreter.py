@@ -30,7 +30,13 @@ from tandem.compiler.ir.verify import verify
 
 _Action: TypeAlias = Callable[[], None]
 
-_ANY_ORDER = (LoopKind.PARALLEL, LoopKind.VECTORIZED, LoopKind.VIRTUAL_THREAD)
+_ANY_ORDER = (
+    LoopKind.PARALLEL,
+    LoopKind.VECTORIZED,
+    LoopKind.VIRTUAL_THREAD,
+    LoopKind.BLOCKS,
+    LoopKind.THREADS,
+)
 
 
 def run(

@@ -24,6 +24,10 @@ class LoopKind(Enum):
     """Interleaved in one instruction stream, each in its own part of on-chip memory."""
     EAGER = "eager"
     """Each as soon as its operands are there, between the instructions of earlier statements."""
+    BLOCKS = "blocks"
+    """On the blocks of threads of a GPU, which share no memory but the global one."""
+    THREADS = "threads"
+    """On the threads of a block of a GPU: all are done before the statement behind the loop."""
 
 
 class IterKind(Enum):

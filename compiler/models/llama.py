@@ -11,20 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from onnx import ModelProto, TensorProto
+from onnx import ModelProto
 
-from tandem.compiler.models.network import Shape
-from tandem.compiler.models.transformer import (
-    IR_VERSION,
-    OPSET,
-    Cache,
-    Sizes,
-    TransformerBuilder,
-    causal_mask,
-)
+from tandem.compiler.models.transformer import Sizes, TokenPorts, TransformerBuilder
 
-_SMALL = Sizes(576, 9, 1536, 30, tokens=128, vocabulary=49_152, key_heads=3)
-_TINY = Sizes(32, 4, 48, 2, tokens=12, vocabulary=60, key_heads=2)
+SMALL = Sizes(576, 9, 1536, 30, tokens=128, vocabulary=49_152, key_heads=3)
+TINY = Sizes(32, 4, 48, 2, tokens=12, vocabulary=60, key_heads=2)
+LONGEST = 2048
+"""The number of positions of the published networks."""
 _ROTARY_BASE = 10_000.0
 _EPSILON = 1e-5
 
@@ -32,24 +26,24 @@ _EPSILON = 1e-5
 def llama(seed: int = 0) -> ModelProto:
     """A Llama of 135 M parameters on 128 tokens: `ids` int64[1, 128] to `logits`
     [1, 128, 49152]."""
-    return llama_of("llama", _SMALL, seed)
+    return llama_of("llama", TokenPorts(SMALL), seed)
 
 
 def llama_tiny(seed: int = 0) -> ModelProto:
     """A small one on 12 tokens of a vocabulary of 60, with 32 features."""
-    return llama_of("llama-tiny", _TINY, seed)
+    return llama_of("llama-tiny", TokenPorts(TINY), seed)
 
 
 def llama_decode(seed: int = 0) -> ModelProto:
     """The 128th token of `llama`: `ids` int64[1, 1] and, of the tokens before it,
     `layerN.key.past` and `layerN.value.past` [1, 3, 127, 64], to `logits` [1, 1, 49152] and this
     token's `layerN.key` and `layerN.value` [1, 3, 1, 64]."""
-    return llama_of("llama-decode", replace(_SMALL, tokens=1, past=127), seed)
+    return llama_of("llama-decode", TokenPorts(replace(SMALL, tokens=1, past=127)), seed)
 
 
 def llama_decode_tiny(seed: int = 0) -> ModelProto:
     """The 12th token of `llama_tiny`."""
-    return llama_of("llama-decode-tiny", replace(_TINY, tokens=1, past=11), seed)
+    return llama_of("llama-decode-tiny", TokenPorts(replace(TINY, tokens=1, past=11)), seed)
 
 
 @dataclass
@@ -67,15 +61,13 @@ class _Llama(TransformerBuilder):
         scale = self.weight(f"{name}.scale", self.random.uniform(0.8, 1.2, features))
         return self.node("Mul", [scale, x], name)
 
-    def rotated(self, name: str, x: str, sizes: Sizes) -> str:
+    def rotated(self, name: str, x: str, ports: TokenPorts, longest: int) -> str:
         """Add the rotation of queries or keys [1, heads, tokens, head] by their positions."""
-        half = sizes.head // 2
-        angles = np.arange(sizes.past, sizes.past + sizes.tokens)[:, None] * (
-            _ROTARY_BASE ** (-np.arange(half) / half)
-        )
+        half = ports.sizes.head // 2
+        angles = np.arange(longest)[:, None] * (_ROTARY_BASE ** (-np.arange(half) / half))
         twice = np.concatenate([angles, angles], -1)
-        cosine = self.constant("rotary.cos", np.cos(twice)[None, None])
-        sine = self.constant("rotary.sin", np.sin(twice)[None, None])
+        cosine = ports.at_positions(self, "rotary.cos", np.cos(twice))
+        sine = ports.at_positions(self, "rotary.sin", np.sin(twice))
         halves = [f"{name}.first", f"{name}.second"]
         for part, begin in zip(halves, (0, half), strict=True):
             bounds = [
@@ -111,16 +103,16 @@ class _Llama(TransformerBuilder):
         return self.linear(name, inner, hidden, features, sizes.branch_scale, bias=False)
 
 
-def llama_of(name: str, sizes: Sizes, seed: int) -> ModelProto:
-    """A Llama of other sizes; inputs and outputs as of `llama`, or of `llama_decode` if there are
-    earlier tokens."""
+def llama_of(name: str, ports: TokenPorts, seed: int, longest: int = LONGEST) -> ModelProto:
+    """A Llama of other sizes: those of `ports`, whose inputs and outputs it has; `longest` is the
+    number of positions."""
     network = _Llama(np.random.default_rng(seed))
-    features, tokens = sizes.features, sizes.tokens
+    sizes = ports.sizes
+    features = sizes.features
     # Of variance 1, as what all layers together add to it: the stream neither vanishes nor grows.
     table = network.weight("words", network.normal((sizes.vocabulary, features), 1))
-    x = network.node("Gather", [table, "ids"], "tokens")
-    mask = network.constant("mask", causal_mask(tokens, sizes.past)) if tokens > 1 else None
-    cache = Cache(sizes)
+    x = network.node("Gather", [table, ports.ids], "tokens")
+    mask = ports.mask(network)
     for layer in range(sizes.layers):
         stem = f"layer{layer}"
         inner = network.norm(f"{stem}.norm1", x, features)
@@ -139,9 +131,9 @@ def llama_of(name: str, sizes: Sizes, seed: int) -> ModelProto:
                 ("value", sizes.shared_heads),
             )
         )
-        query = network.rotated(f"{stem}.query", query, sizes)
-        key = cache.joined(network, network.rotated(f"{stem}.key", key, sizes))
-        value = cache.joined(network, value)
+        query = network.rotated(f"{stem}.query", query, ports, longest)
+        key = ports.joined(network, network.rotated(f"{stem}.key", key, ports, longest))
+        value = ports.joined(network, value)
         if sizes.shared_heads < sizes.heads:
             key = network.repeated(f"{stem}.keys", key, sizes)
             value = network.repeated(f"{stem}.values", value, sizes)
@@ -154,6 +146,4 @@ def llama_of(name: str, sizes: Sizes, seed: int) -> ModelProto:
     x = network.norm("norm", x, features)
     head = network.node("Transpose", [table], "head", perm=[1, 0])
     network.node("MatMul", [x, head], "logits")
-    inputs: dict[str, tuple[int, Shape]] = {"ids": (TensorProto.INT64, (1, tokens))}
-    outputs: dict[str, Shape] = {"logits": (1, tokens, sizes.vocabulary)}
-    return network.model(name, inputs | cache.inputs, outputs | cache.outputs, OPSET, IR_VERSION)
+    return ports.model(network, name)

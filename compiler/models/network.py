@@ -27,11 +27,14 @@ class NetworkBuilder:
     ----------
     random
         The generator of all weights.
+    trained
+        Arrays by name that weights have instead of those that are drawn.
     """
 
     random: np.random.Generator
     nodes: list[NodeProto] = field(default_factory=list)
     weights: dict[str, TensorProto] = field(default_factory=dict)
+    trained: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     def node(self, operator: str, inputs: Sequence[str], name: str, **attributes: Any) -> str:
         """Add a node whose result has the node's name; returns the name."""
@@ -39,7 +42,17 @@ class NetworkBuilder:
         return name
 
     def weight(self, name: str, array: NDArray[Any]) -> str:
-        """Add an initialiser, floats as float32 and integers as int64; returns its name."""
+        """Add an initialiser, floats as float32 and integers as int64; returns its name.
+
+        Raises
+        ------
+        ValueError
+            A trained array of this name with another shape.
+        """
+        trained = self.trained.get(name, array)
+        if trained.shape != array.shape:
+            raise ValueError(f"{name} is {list(array.shape)}, and trained {list(trained.shape)}")
+        array = trained
         kind = np.float32 if np.issubdtype(array.dtype, np.floating) else np.int64
         self.weights[name] = numpy_helper.from_array(array.astype(kind), name)
         return name

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from onnx import TensorProto
+from onnx import ModelProto, TensorProto
 
 from tandem.compiler.models.network import NetworkBuilder, Shape
 
@@ -141,33 +141,121 @@ class TransformerBuilder(NetworkBuilder):
 
 
 @dataclass
-class Cache:
-    """The keys and values of earlier tokens, as inputs and outputs of a network.
+class TokenPorts:
+    """The inputs and outputs of a network of tokens whose positions are constants, with the keys
+    and values of earlier tokens if there are any.
 
     Attributes
     ----------
+    ids
+        The name of the input of tokens.
     inputs
-        Those of the tokens before, float32[1, heads, past, head]; none if there are no such tokens.
+        Keys and values of the tokens before, float32[1, heads, past, head]; none if there are no
+        such tokens.
     outputs
         Those of this network's tokens, [1, heads, tokens, head]; none without inputs.
     """
 
     sizes: Sizes
+    ids: str = "ids"
     inputs: dict[str, tuple[int, Shape]] = field(default_factory=dict)
     outputs: dict[str, Shape] = field(default_factory=dict)
 
-    def joined(self, network: NetworkBuilder, name: str) -> str:
-        """Add the join of earlier tokens with the tensor `name`; returns the result's name."""
-        sizes = self.sizes
-        if not sizes.past:
+    def positions(self, network: TransformerBuilder) -> str:
+        """Add the positions of the tokens, int64[1, tokens]; returns their name."""
+        past = self.sizes.past
+        return network.weight("order", np.arange(past, past + self.sizes.tokens)[None])
+
+    def mask(self, network: TransformerBuilder) -> str | None:
+        """Add what hides later tokens, for `TransformerBuilder.attend`; None if nothing does."""
+        tokens, past = self.sizes.tokens, self.sizes.past
+        return network.constant("mask", causal_mask(tokens, past)) if tokens > 1 else None
+
+    def at_positions(self, network: TransformerBuilder, name: str, table: NDArray[Any]) -> str:
+        """Add those rows of a table [positions, features] that are at the tokens' positions, as
+        [1, 1, tokens, features]; returns their name, which is `name`."""
+        past = self.sizes.past
+        return network.constant(name, table[None, None, past : past + self.sizes.tokens])
+
+    def joined(self, network: TransformerBuilder, name: str) -> str:
+        """Add the join of earlier tokens with a layer's keys or values; returns the result's name.
+
+        Parameters
+        ----------
+        name
+            The tensor of the keys or values, `layerN.key` or `layerN.value`.
+        """
+        if not self.sizes.past:
             return name
-        past = f"{name}.past"
+        past, present = self._cached(network, name)
+        sizes = self.sizes
         shape = (1, sizes.shared_heads, sizes.past, sizes.head)
         self.inputs[past] = (TensorProto.FLOAT, shape)
-        self.outputs[name] = (1, sizes.shared_heads, sizes.tokens, sizes.head)
+        self.outputs[present] = (1, sizes.shared_heads, sizes.tokens, sizes.head)
         return network.node("Concat", [past, name], f"{name}.all", axis=2)
+
+    def model(self, network: TransformerBuilder, name: str) -> ModelProto:
+        """The network, whose result is `logits`, as a model."""
+        tokens = self.sizes.tokens
+        inputs = {self.ids: (TensorProto.INT64, (1, tokens)), **self.inputs}
+        outputs = {"logits": (1, tokens, self.sizes.vocabulary), **self.outputs}
+        return network.model(name, inputs, outputs, OPSET, IR_VERSION)
+
+    def _cached(self, network: TransformerBuilder, name: str) -> tuple[str, str]:
+        """The names of the input and of the output of a layer's keys or values."""
+        return f"{name}.past", name
+
+
+@dataclass
+class CachedTokenPorts(TokenPorts):
+    """The inputs and outputs of a network of tokens at any position, behind up to `sizes.past`
+    earlier tokens, by the names that exporters write.
+
+    `input_ids` and `position_ids` are int64[1, tokens]. `attention_mask`, int64[1, past + tokens],
+    is 1 where there is a token. `past_key_values.N.key` and `.value` are its cache, of which
+    `present.N.key` and `.value` are the rows of these tokens.
+    """
+
+    ids: str = "input_ids"
+    _at_positions: set[str] = field(default_factory=set, repr=False)
+
+    def positions(self, network: TransformerBuilder) -> str:
+        self.inputs["position_ids"] = (TensorProto.INT64, (1, self.sizes.tokens))
+        return "position_ids"
+
+    def mask(self, network: TransformerBuilder) -> str | None:
+        sizes = self.sizes
+        shape = (1, sizes.past + sizes.tokens)
+        self.inputs["attention_mask"] = (TensorProto.INT64, shape)
+        seen = network.node("Cast", ["attention_mask"], "mask.seen", to=TensorProto.FLOAT)
+        hidden = network.node("Sub", [seen, network.constant("one", 1)], "mask.hidden")
+        hidden = network.node("Mul", [hidden, network.constant("mask.scale", -HIDDEN)], "mask.keys")
+        hidden = network.node(
+            "Unsqueeze", [hidden, network.integers("mask.axes", 1, 2)], "mask.all"
+        )
+        if sizes.tokens == 1:
+            return hidden
+        later = network.constant("mask.later", causal_mask(sizes.tokens, sizes.past))
+        return network.node("Add", [hidden, later], "mask")
+
+    def at_positions(self, network: TransformerBuilder, name: str, table: NDArray[Any]) -> str:
+        if name not in self._at_positions:
+            self._at_positions.add(name)
+            rows = network.constant(f"{name}.table", table)
+            rows = network.node("Gather", [rows, self.positions(network)], f"{name}.rows")
+            network.node("Unsqueeze", [rows, network.integers("heads.axis", 1)], name)
+        return name
+
+    def _cached(self, network: TransformerBuilder, name: str) -> tuple[str, str]:
+        stem, _, part = name.rpartition(".")
+        port = f"{stem.removeprefix('layer')}.{part}"
+        return f"past_key_values.{port}", network.node("Identity", [name], f"present.{port}")
+
+
+HIDDEN = -1e4
+"""What is added to the scores of hidden tokens, which softmax makes 0."""
 
 
 def causal_mask(tokens: int, past: int = 0) -> NDArray[np.float32]:
-    """[tokens, past + tokens]: 0 where a token sees another, and elsewhere what softmax makes 0."""
-    return np.triu(np.full((tokens, past + tokens), -1e4, np.float32), 1 + past)
+    """[tokens, past + tokens]: 0 where a token sees another, and `HIDDEN` elsewhere."""
+    return np.triu(np.full((tokens, past + tokens), HIDDEN, np.float32), 1 + past)

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from tandem.compiler import te
 from tandem.compiler.ir.dtypes import Kind
-from tandem.compiler.operators import activations, arithmetic
+from tandem.compiler.operators import activations, arithmetic, fake_quantised
 from tandem.compiler.operators.broadcast import (
     COMPARED,
     FLOATS,
@@ -46,6 +46,8 @@ ELEMENTWISE = MappingProxyType(
             Elementwise("equal", te.equal, COMPARED),
             Elementwise("erf", te.erf, FLOATS),
             Elementwise("exp", te.exp, FLOATS),
+            fake_quantised.fake_encode,
+            fake_quantised.fake_quantise,
             Elementwise("floor", te.floor, FLOATS),
             activations.gelu,
             Elementwise("greater", operator.gt, NUMBERS),

@@ -140,12 +140,13 @@ def best_choice(
     workload: Any,
     fixed: Mapping[str, Sequence[Setting]] = MappingProxyType({}),
 ) -> dict[str, Setting]:
-    """The choice with the lowest cost by the target's cost model.
+    """The choice with the lowest cost by the target's cost model, of both spaces.
 
     Parameters
     ----------
     fixed
-        Allowed settings of some knobs; override the target's own restrictions.
+        Allowed settings of some knobs; override the target's own restrictions. Settings are those
+        of the base space's knobs: with any restriction the choice is of the base space.
 
     Raises
     ------
@@ -157,7 +158,10 @@ def best_choice(
     fitting = fitting_choices(target, template, workload, fixed)
     worthwhile = target.cost.shortlist(template, workload, fitting)
     costs = target.cost.costs(template, workload, worthwhile)
-    return worthwhile.choice(int(np.argmin(_column(template, "costs", costs, worthwhile, "fi"))))
+    best = worthwhile.choice(int(np.argmin(_column(template, "costs", costs, worthwhile, "fi"))))
+    if fixed or target.settings or template.wide_space(workload, target.machine) is None:
+        return best
+    return dict(target.cost.wide_choice(template, workload, best) or best)
 
 
 def fitting_choices(

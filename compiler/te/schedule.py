@@ -97,6 +97,11 @@ class PrimitiveMethods(ABC):
         """Run each iteration of a loop as soon as its operands are there."""
         return self.then(primitives.Eager(stage, axis))
 
+    def bind(self, stage: str, axis: str, to: str) -> Self:
+        """Spread the iterations of a loop over a GPU's `blocks` of threads, or over the `threads`
+        of a block."""
+        return self.then(primitives.Bind(stage, axis, to))
+
     # Stages -------------------------------------------------------------------------------
 
     def compute_at(self, stage: str, reader: str, axis: str) -> Self:
@@ -110,6 +115,12 @@ class PrimitiveMethods(ABC):
     def decompose_reduction(self, stage: str, axis: str) -> Self:
         """Initialise a reduction before a loop, in a stage of its own (`C_init`)."""
         return self.then(primitives.DecomposeReduction(stage, axis))
+
+    def rfactor(
+        self, stage: str, axis: str, factor: int, partial: str = "", *, reassociate: bool = False
+    ) -> Self:
+        """Compute a reduction in partial results, which a second stage reduces (`C_rf`)."""
+        return self.then(primitives.RFactor(stage, axis, factor, partial, reassociate=reassociate))
 
     def skip_terms(self, stage: str) -> Self:
         """Skip the iterations of a reduction whose terms do not change the result."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -36,6 +36,8 @@ class Candidates:
     workload: Any
     choices: Choices
     space: str = BASE
+    listed: ClassVar[bool] = True
+    """All choices of the space have a row."""
 
     @staticmethod
     def of(

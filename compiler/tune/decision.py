@@ -14,7 +14,6 @@ from typing import TypeAlias
 
 from msgspec import UNSET, structs
 
-from tandem.compiler.plan.planner import space_of_choice
 from tandem.compiler.te.knobs import Choice
 from tandem.compiler.tune.best_known import best_record
 from tandem.compiler.tune.paired import PairedGain, paired_gain
@@ -128,11 +127,7 @@ def decide(
     known, new
         All records, and those of them that this run made.
     """
-    own, fresh = by_identity(known), by_identity(new)
-    tasks = []
-    for one in done:
-        key = identity(one.task).key()
-        tasks.append(_decided(one, own.get(key, []), key in fresh, layer_times))
+    tasks = list(decide_tasks(done, identity, known, new, layer_times).tasks)
     network = None
     new_choices = any(one.fresh and one.kept for one in tasks)
     while new_choices and any(one.kept for one in tasks):
@@ -147,11 +142,27 @@ def decide(
     return Decisions(tuple(tasks), network)
 
 
+def decide_tasks(
+    done: Sequence[TaskTuning],
+    identity: Callable[[Task], Identity],
+    known: Sequence[Record],
+    new: Sequence[Record],
+    layer_times: LayerTimes,
+) -> Decisions:
+    """Decide for each task alone, without a network; parameters are those of `decide`."""
+    own, fresh = by_identity(known), by_identity(new)
+    tasks = []
+    for one in done:
+        key = identity(one.task).key()
+        tasks.append(_decided(one, own.get(key, []), key in fresh, layer_times))
+    return Decisions(tuple(tasks), None)
+
+
 def _decided(
     done: TaskTuning, own: Sequence[Record], has_new: bool, layer_times: LayerTimes
 ) -> Decision:
     """The decision for a task with its records."""
-    own = [record for record in own if _is_known(done.task, record.choice)]
+    own = [record for record in own if done.task.knows(record.choice)]
     before = best_record(own)
     if before is None or (before.default_cost is not UNSET and not has_new):
         return Decision(done.task, before, fresh=False)
@@ -169,12 +180,6 @@ def _decided(
     if gain.wins(MARGIN):
         return Decision(done.task, _won(best, gain.challenger, gain.default), fresh=True)
     return Decision(done.task, _won(default, gain.default, gain.default), fresh=True)
-
-
-def _is_known(task: Task, choice: Choice) -> bool:
-    """Whether a recorded choice is one of this version's."""
-    machine = task.target.machine
-    return space_of_choice(task.template, task.workload, machine, choice) is not None
 
 
 def _won(record: Record, cost: float, default_cost: float) -> Record:

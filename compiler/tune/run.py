@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from tandem.compiler.tune.candidates import Candidates
+from tandem.compiler.tune.explorers.explorer import ChoiceTable, Search
 from tandem.compiler.tune.explorers.table import make_explorer
 from tandem.compiler.tune.plain import canonical
 from tandem.compiler.tune.pool import Pool
@@ -59,6 +60,10 @@ class Options:
     wide: bool = False
 
 
+Searches: TypeAlias = Callable[[Task, int], tuple[ChoiceTable, Search]]
+"""The table of a task's choices and what proposes them, from a seed."""
+
+
 def tune(
     tasks: Sequence[Task],
     device: MeasuredDevice,
@@ -67,6 +72,7 @@ def tune(
     file: Path | None,
     report: Report,
     pool: Pool[Outcome],
+    searches: Searches | None = None,
 ) -> list[TaskTuning]:
     """Tune tasks, from what is known; new records are added to `known` and to the file.
 
@@ -74,6 +80,9 @@ def tune(
     ----------
     pool
         Measures choices of the device's layers.
+    searches
+        Other tables than the listed choices of tasks' spaces, and what proposes their rows; by
+        default the explorer that the options name.
 
     Raises
     ------
@@ -96,25 +105,32 @@ def tune(
 
     running: list[TaskTuning] = []
     for task in tasks:
-        running.append(_begin(task, device, options, outcomes, pool, save))
+        table, search = searches(task, options.seed) if searches else _listed(task, options)
+        running.append(_begin(task, device, options, (table, search), outcomes, pool, save))
         report(running)
     tune_tasks(running, Budget(options.trials, expired), lambda task: report(running))
     return running
+
+
+def _listed(task: Task, options: Options) -> tuple[ChoiceTable, Search]:
+    """The choices of a task's space that fit, and the explorer that options name."""
+    candidates = Candidates.of(task.target, task.template, task.workload, wide=options.wide)
+    # Only other workloads': what is known of this one is replayed in the order of proposals.
+    others = [one.measured for one in options.examples if one.workload != canonical(task.workload)]
+    return candidates, make_explorer(options.explorer, candidates, options.seed, others)
 
 
 def _begin(
     task: Task,
     device: MeasuredDevice,
     options: Options,
+    searched: tuple[ChoiceTable, Search],
     outcomes: RecordedOutcomes,
     pool: Pool[Outcome],
     save: Callable[[Record], None],
 ) -> TaskTuning:
     layer, of = device.layer(task), device.identity(task)
-    candidates = Candidates.of(task.target, task.template, task.workload, wide=options.wide)
-    # Only other workloads': what is known of this one is replayed in the order of proposals.
-    others = [one.measured for one in options.examples if one.workload != canonical(task.workload)]
-    explorer = make_explorer(options.explorer, candidates, options.seed, others)
+    candidates, explorer = searched
 
     def measure_by(explorer: str) -> RecordedMeasure:
         return RecordedMeasure(

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from tandem.compiler.plan.planner import Plan
+from tandem.compiler.plan.planner import Plan, space_of_choice
 from tandem.compiler.plan.schedule_template import Arguments, ScheduleTemplate
 from tandem.compiler.plan.target import Target
 from tandem.compiler.te.knobs import Choice
@@ -55,6 +55,11 @@ class Task:
     def count(self) -> int:
         """The number of layers."""
         return len(self.layers)
+
+    def knows(self, choice: Choice) -> bool:
+        """Whether a recorded choice is one of this version's."""
+        machine = self.target.machine
+        return space_of_choice(self.template, self.workload, machine, choice) is not None
 
 
 def tasks_of(target: Target[Any], calls: Iterable[Planned]) -> tuple[Task, ...]:

@@ -10,8 +10,7 @@ import numpy as np
 
 from tandem.compiler.errors import BoundError
 from tandem.compiler.te.knobs import Choice
-from tandem.compiler.tune.candidates import Candidates
-from tandem.compiler.tune.explorers.explorer import Explorer
+from tandem.compiler.tune.explorers.explorer import ChoiceTable, Search
 from tandem.compiler.tune.trial import Outcome, Trial
 
 Measure: TypeAlias = Callable[[Sequence[Choice], float], Sequence[Outcome]]
@@ -38,6 +37,8 @@ class Certificate:
         Choices without a trial whose lower bound is not below the best cost.
     bound
         No choice of the space costs less.
+    listed
+        Whether all choices of the space are known; of others that were drawn, nothing is certified.
     """
 
     size: int
@@ -45,6 +46,7 @@ class Certificate:
     pruned: int
     best: float
     bound: float
+    listed: bool = True
 
     @property
     def gap(self) -> float:
@@ -54,7 +56,7 @@ class Certificate:
     @property
     def certified(self) -> bool:
         """Whether every choice was measured or pruned, or the best is close to the bound."""
-        return (
+        return self.listed and (
             self.measured + self.pruned == self.size or self.best - self.bound <= CLOSE * self.bound
         )
 
@@ -71,8 +73,8 @@ class Tuning:
         A choice outside the space, which trials have to beat, and its cost.
     """
 
-    candidates: Candidates
-    explorer: Explorer
+    candidates: ChoiceTable
+    explorer: Search
     trials: list[Trial] = field(default_factory=list)
     incumbent: tuple[Choice, float] | None = None
 
@@ -126,13 +128,14 @@ class Tuning:
     def certificate(self) -> Certificate:
         """What the trials prove; something must have been measured."""
         best, bounds = self.explorer.best, self.candidates.bounds
-        rest = bounds[~self.explorer.seen]
+        rest, listed = bounds[~self.explorer.seen], self.candidates.listed
         return Certificate(
             size=len(self.candidates),
             measured=int(self.explorer.seen.sum()),
             pruned=int((rest >= best).sum()),
             best=float(best),
-            bound=float(min(best, rest.min(initial=np.inf))),
+            bound=float(min(best, rest.min(initial=np.inf))) if listed else 0.0,
+            listed=listed,
         )
 
 

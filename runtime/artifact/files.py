@@ -21,6 +21,7 @@ from tandem.runtime.aligned_arrays import aligned_copy, aligned_size
 from tandem.runtime.artifact.artifact import Artifact
 from tandem.runtime.artifact.code import Code
 from tandem.runtime.artifact.manifest import ConstantPlace, Manifest, Provenance
+from tandem.runtime.artifact.opencl import OpenClCode
 from tandem.runtime.artifact.stream import StreamCode
 from tandem.runtime.element_types import dtype_of
 from tandem.runtime.errors import ArtifactError, NativeCodeError
@@ -30,11 +31,19 @@ VERSION = 2
 """Version of the format; files of other versions are refused."""
 ARTIFACT_BYTES: Final = 1 << 33
 """Limit of a file."""
-KINDS: Final[tuple[type[Code], ...]] = (NetworkObject, ObjectCode, PoolObject, StreamCode)
-"""The kinds of code of the CPU and of the accelerator."""
+KINDS: Final[tuple[type[Code], ...]] = (
+    NetworkObject,
+    ObjectCode,
+    PoolObject,
+    StreamCode,
+    OpenClCode,
+)
+"""The kinds of code of the CPU, of the accelerator and of GPUs."""
 _MANIFEST, _CONSTANTS, _FALLBACK = "manifest.json", "constants.bin", "fallback.tandem"
 _CODE = "code/"
 _MARK = b"tandem-artifact sha256:"
+DECODER_MARK: Final = b"tandem-decoder  sha256:"
+"""The mark in place of `_MARK` of an artifact of several functions, `runtime.decoder`'s."""
 _ZIP = b"PK\x03\x04"
 """The first bytes of a zip archive."""
 _HEX = 64
@@ -139,7 +148,10 @@ def from_bytes(data: bytes, kinds: Sequence[type[Code]] = KINDS) -> Artifact:
         not fit each other.
     """
     view = memoryview(data)
-    if bytes(view[-_HEX - len(_MARK) : -_HEX]) != _MARK:
+    mark = bytes(view[-_HEX - len(_MARK) : -_HEX])
+    if mark == DECODER_MARK:
+        raise ArtifactError("this is a decoder: `tandem generate` runs it")
+    if mark != _MARK:
         raise ArtifactError("this is no artifact, or it is cut off")
     if sha256(view[:-_HEX]).hexdigest().encode() != bytes(view[-_HEX:]):
         raise ArtifactError("this artifact is damaged: its checksum differs")

@@ -12,5 +12,8 @@ from tandem.runtime.native.network_state import state_version
 
 def network_version(manifest: Manifest) -> str:
     """A digest of what the code of a network depends on beside its kernels."""
-    parts = (manifest.tensors, manifest.steps, manifest.functions, manifest.arena_bytes)
+    parts = (
+        *(manifest.tensors, manifest.steps, manifest.functions, manifest.arena_bytes),
+        manifest.forms,
+    )
     return sha256(state_version().encode() + msgspec.msgpack.encode(parts)).hexdigest()

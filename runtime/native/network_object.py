@@ -30,6 +30,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     frame_bytes: int
     results: int
     code: bytes
+    kinds: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,9 @@ class NetworkObject:
         The greatest number of results of a function that the network calls.
     code
         An object file of the triple's format.
+    kinds
+        How many kinds of memory the heap has: cells of each form, and frames of each function; 0
+        without a heap.
     """
 
     triple: str
@@ -60,6 +64,7 @@ class NetworkObject:
     frame_bytes: int
     results: int
     code: bytes
+    kinds: int = 0
 
     kind: ClassVar[str] = "network"
 
@@ -85,6 +90,6 @@ class NetworkObject:
             file = msgspec.msgpack.decode(data, type=_File)
         except msgspec.MsgspecError as error:
             raise NativeCodeError(f"this is no code of a network: {error}") from None
-        if file.frame_bytes < 0 or file.results < 0:
+        if min(file.frame_bytes, file.results, file.kinds) < 0:
             raise NativeCodeError(f"code of a network with {file.frame_bytes} bytes of frames")
         return cls(**msgspec.structs.asdict(file))

@@ -3,9 +3,25 @@
 from __future__ import annotations
 
 from ctypes import Structure, c_int64, c_void_p
+from enum import Enum
 from hashlib import sha256
+from typing import Final
 
 from tandem.runtime.native.pool_state import CallState
+
+PATIENCE: Final = 100_000
+"""Loops and calls that begin between two looks at signals: below 1 ms."""
+
+
+class Failure(Enum):
+    """Why a run ended before its results were there."""
+
+    CALLS = 1
+    """More than `MAX_CALLS` calls wait for results."""
+    FORM = 2
+    """A cell is read that has another form."""
+    MEMORY = 3
+    """There is no memory for a cell or for the frame of a call."""
 
 
 class NetworkState(Structure):
@@ -32,8 +48,30 @@ class NetworkState(Structure):
         The time at which the last step ended.
     next
         The frame of a function that is to run next.
+    spare
+        The other frame of its region.
     results
-        Addresses of the results of the function that ended last.
+        Addresses of the results of the function that ended last; of those that refer to cells the
+        cells, with a use of each.
+    waiting
+        The number of calls that wait for the result of another.
+    patience
+        How often loops and calls may begin before it is asked whether the run is to be stopped.
+    failure, failed
+        The number of a `Failure`, or 0, and that of the function that was called.
+    free
+        Addresses of the free memory of each kind: cells of each form, then regions of each
+        function.
+    top, end
+        What is left of the last chunk of memory.
+    chunks
+        The last chunk, which begins with the address of the one before.
+    chunk
+        The size of the next chunk.
+    heap_bytes
+        The size of all chunks.
+    cells
+        The number of cells that are used.
     """
 
     _fields_ = (
@@ -47,7 +85,19 @@ class NetworkState(Structure):
         ("clock", c_int64),
         ("last", c_int64),
         ("next", c_void_p),
+        ("spare", c_void_p),
         ("results", c_void_p),
+        ("waiting", c_int64),
+        ("patience", c_int64),
+        ("failure", c_int64),
+        ("failed", c_int64),
+        ("free", c_void_p),
+        ("top", c_void_p),
+        ("end", c_void_p),
+        ("chunks", c_void_p),
+        ("chunk", c_int64),
+        ("heap_bytes", c_int64),
+        ("cells", c_int64),
     )
 
 

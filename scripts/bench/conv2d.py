@@ -28,8 +28,8 @@ from tandem.compiler.graph import Call, Constant, Function, Var
 from tandem.compiler.graph.operators import OPERATORS
 from tandem.compiler.graph.parser import parse_function
 from tandem.compiler.graph.passes import InferTypes
-from tandem.compiler.machines.cpu.backend import cpu_kernel
 from tandem.compiler.machines.cpu.codegen import CpuTarget, compile_function
+from tandem.compiler.machines.cpu.kernels import cpu_kernel
 from tandem.compiler.machines.cpu.target import cpu
 from tandem.compiler.plan.planner import Planner
 from tandem.scripts.bench.measurements import Measurement, print_measurements

@@ -60,7 +60,7 @@ from tandem.sim.compare import Comparison
 from tandem.workbench.accuracy import class_accuracy, layer_losses
 from tandem.workbench.clock import Clock
 from tandem.workbench.device_comparison import boundaries, compare
-from tandem.workbench.devices import Accelerator, Cpu, TargetDevice
+from tandem.workbench.devices import Accelerator, Cpu, OpenCl, TargetDevice
 from tandem.workbench.engine_comparison import EngineComparison
 from tandem.workbench.models import model_inputs
 from tandem.workbench.networks import Network, Report
@@ -183,7 +183,7 @@ def command(
         if accuracy:
             check_accuracy(model, flags.quantize)
         wanted = read_labels(labels, has_inputs=bool(inputs))
-        on_cpu = device is DeviceName.CPU
+        elsewhere = device is not DeviceName.ACCELERATOR
         compiling = {
             **flags.given,
             **formats.given,
@@ -192,7 +192,7 @@ def command(
             "--records": records is not None,
         }
         _check_for_artifact(model, [option for option, is_set in compiling.items() if is_set])
-        if on_cpu:
+        if elsewhere:
             others = {
                 "--compare": compare_engines is not None,
                 "--check": check,
@@ -200,10 +200,12 @@ def command(
                 "--clock": clock is not None,
                 "--why": why is not None,
             }
-            refuse_accelerator_options(context, [flag for flag, is_set in others.items() if is_set])
+            refuse_accelerator_options(
+                context, [flag for flag, is_set in others.items() if is_set], device
+            )
         engine = choose_engine(context, engine, compare_engines)
         files = ProfileFiles(report, trace)
-        files.check(on_cpu, engine)
+        files.check(device, engine)
         check_outputs(
             {"--output": output, "--report": report, "--trace": trace},
             chain(
@@ -223,8 +225,8 @@ def command(
             raise CommandError(f"{timing[0]} needs cycles: the {engine} engine has no time")
         second = None if compare_engines is None else compare_engines.second
         platform = Platform(engine, parse_memory(memory), threads, second)
-        target: TargetDevice = Cpu(threads)
-        if not on_cpu:
+        target: TargetDevice = OpenCl() if device is DeviceName.OPENCL else Cpu(threads)
+        if not elsewhere:
             target = Accelerator(load_config(config or DEFAULT_CONFIG), platform.memory, hiding)
         target = with_records(target, records)
         options = flags.options(seed, formats)

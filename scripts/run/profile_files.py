@@ -10,6 +10,7 @@ from tandem.runtime.executor import Run
 from tandem.scripts.calibration import calibration_warning
 from tandem.scripts.command_line import command_line
 from tandem.scripts.errors import CommandError
+from tandem.scripts.model_options import DeviceName
 from tandem.sim.trace import write_timeline
 from tandem.workbench.run_report import RunReport
 from tandem.workbench.why import labels_of
@@ -25,7 +26,7 @@ class ProfileFiles:
     report: Path | None
     trace: Path | None
 
-    def check(self, on_cpu: bool, engine: str) -> None:
+    def check(self, device: DeviceName, engine: str) -> None:
         """Check before the run that the files can be written (`CommandError`, `OSError`)."""
         for option, path, suffix in (
             ("--report", self.report, ".html"),
@@ -35,8 +36,10 @@ class ProfileFiles:
                 continue
             if path.suffix != suffix:
                 raise CommandError(f"{path}: {option} writes a file that ends in {suffix}")
-            if on_cpu:
-                raise CommandError(f"{option} shows the accelerator: not with --device cpu")
+            if device is not DeviceName.ACCELERATOR:
+                raise CommandError(
+                    f"{option} shows the accelerator: not with --device {device.value}"
+                )
             check_destination(path)
         if self.report is not None:
             # Pages are imported where one is wanted: without, a run starts sooner.

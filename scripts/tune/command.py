@@ -53,6 +53,7 @@ from tandem.scripts.tune.view import show_tuning
 from tandem.scripts.utilization.layer_option import parse_layer_option
 from tandem.scripts.weight_options import INT8_FLAGS, WeightFlags
 from tandem.workbench.devices import Accelerator, Cpu, TargetDevice
+from tandem.workbench.measurers.sketches_on_cpu import sketch_search
 from tandem.workbench.models import ModelOptions, model_inputs, prepared_network
 from tandem.workbench.neighbours import neighbourhood
 from tandem.workbench.pages.tuning.of_tuning import TuningRun
@@ -77,6 +78,7 @@ class ExplorerName(Enum):
     GENETIC = "genetic"
     EXACT = "exact"
     ESTIMATE = "estimate"
+    SKETCHES = "sketches"
 
 
 class SpaceName(Enum):
@@ -125,16 +127,18 @@ def command(
         typer.Option(
             "--explorer",
             help="xgboost: led by a learned model; exact: branch and bound until the best is "
-            "certified; estimate: in the order of the compiler's own estimate.",
+            "certified; estimate: in the order of the compiler's own estimate; sketches: "
+            "schedules without templates, evolved (--device cpu).",
         ),
     ] = ExplorerName.XGBOOST,
     space: Annotated[
         SpaceName,
         typer.Option(
             "--space",
-            help="base: the space that the compiler chooses from; wide: another one, of loops in "
-            "which operands stay on chip or have several slots there, where a layer's template has "
-            "it. Neither contains the other, and the exact explorer certifies the best of one.",
+            help="base: tiles that virtual threads share; wide: another space, of loops in which "
+            "operands stay on chip or have several slots there, where a layer's template has it. "
+            "Neither contains the other; the compiler's estimate chooses from both, and the exact "
+            "explorer certifies the best of one.",
         ),
     ] = SpaceName.BASE,
     records: Annotated[
@@ -230,6 +234,8 @@ def command(
             raise typer.BadParameter("--merge adds to the file of --records")
         if jobs is not None and scheduler is not None:
             raise typer.BadParameter("--jobs or --scheduler: a cluster has its own processes")
+        if device is DeviceName.OPENCL:
+            raise typer.BadParameter("--device opencl: schedules of a GPU are not tuned")
         on_cpu = device is DeviceName.CPU
         if on_cpu:
             given = {
@@ -246,6 +252,9 @@ def command(
             )
         elif threads is not None:
             raise typer.BadParameter("--threads is for --device cpu")
+        elif explorer is ExplorerName.SKETCHES:
+            raise typer.BadParameter("--explorer sketches is for --device cpu")
+        sketches = explorer is ExplorerName.SKETCHES
         unlimited = explorer is ExplorerName.EXACT or seconds is not None
         most = trials if trials is not None or unlimited else DEFAULT_TRIALS
         if transfer and explorer is not ExplorerName.XGBOOST:
@@ -289,12 +298,14 @@ def command(
         pool = closing.enter_context(open_pool(job, 1 if on_cpu else jobs, scheduler))
         network = None
         if model is not None:
-            network = NetworkTuning.of(prepared_network(model, chosen, target), target)
+            prepared = prepared_network(model, chosen, target)
+            network = NetworkTuning.of(prepared, target, sketches=sketches)
             tasks = network.tasks
         else:
             tasks = _tasks_of_layers(layers, target, seed)
         with show_tuning(options, quiet=as_json) as display:
-            done = tune(tasks, target, options, known, records, display, pool)
+            searches = sketch_search if sketches else None
+            done = tune(tasks, target, options, known, records, display, pool, searches)
         if network is None:
             tuned = TunedTasks.of(done)
         else:

@@ -16,19 +16,23 @@ from tandem.api.machines import Machine, Memory, NamedMemory, device_of, warn
 from tandem.api.model import Model
 from tandem.api.progress import Progress, Steps, steps_of
 from tandem.api.samples import Samples
+from tandem.api.tensor_tuning import decided_alone, schedule_of, tensor_task
 from tandem.api.tuning_table import task_table
 from tandem.api.weights import weight_options
 from tandem.compiler.errors import RecordError
 from tandem.compiler.quantise.weight_options import INT8_WEIGHTS
+from tandem.compiler.te import Schedule, Tensor
 from tandem.compiler.tune.candidates import BASE, WIDE
 from tandem.compiler.tune.explorers.table import EXPLORERS
 from tandem.compiler.tune.run import Options, Report
 from tandem.compiler.tune.run import tune as run_tuner
 from tandem.compiler.tune.session import TaskTuning
+from tandem.compiler.tune.tasks import Task
 from tandem.runtime.inputs import PixelNormalisation
 from tandem.workbench import devices
 from tandem.workbench.arguments import at_least, choice, expect, file_path, value_errors
 from tandem.workbench.errors import ArgumentValueError
+from tandem.workbench.measurers.sketches_on_cpu import sketch_search
 from tandem.workbench.pages.tuning.of_tuning import TuningRun
 from tandem.workbench.pages.tuning.write import write_page
 from tandem.workbench.pages.write import check_page
@@ -38,6 +42,8 @@ from tandem.workbench.table_text import html_text
 from tandem.workbench.tuning import NetworkTuning, TunedTasks, examples_of, starting_records
 from tandem.workbench.utilization.tasks import tasks_of_layers
 
+SKETCHES: Final = "sketches"
+"""The explorer of schedules without templates."""
 DEFAULT_TRIALS: Final = 64
 """Trials of each task on average, unless the caller says otherwise."""
 
@@ -59,6 +65,10 @@ class Tuning:
         The file with all measurements, for `records=` of `tandem.compile`; None without one.
     details
         What the page of `report` shows; None of a processor.
+    schedule
+        The best schedule of one's own tensor expressions, or the compiler's own where none is
+        faster; None of models and layers. The program's inputs are called `a0`, `a1` and so on, its
+        stages `s0`, `s1`.
     """
 
     tasks: Table
@@ -67,6 +77,7 @@ class Tuning:
     certified: bool
     records: Path | None
     details: TuningRun | None
+    schedule: Schedule | None = None
 
     def report(self, path: str | os.PathLike[str]) -> None:
         """Write a page (.html) with charts of the trials, which opens offline.
@@ -99,7 +110,7 @@ class Tuning:
 
 
 def tune(
-    model: Model | Loadable | None = None,
+    model: Model | Loadable | Tensor | None = None,
     machine: Machine = "pynq",
     *,
     layers: Layers = None,
@@ -119,10 +130,12 @@ def tune(
     weight_group: int | None = None,
     max_loss: float | None = None,
     smooth: bool = False,
+    constants: Iterable[Tensor] = (),
+    reassociate: bool = False,
     seed: int = 0,
     progress: Progress = None,
 ) -> Tuning:
-    """Find schedules for the layers of a model, or for convolutions.
+    """Find schedules for the layers of a model, for convolutions, or for one's own operator.
 
     On an accelerator costs are exact clock cycles, and the same seed and number of trials give the
     same result; on a processor they are times, and a choice is kept if it wins once more, by more
@@ -131,7 +144,8 @@ def tune(
     Parameters
     ----------
     model, machine, memory, quantize, calibrate, weights, weights_of, weight_group, max_loss, smooth
-        As of `tandem.compile`.
+        As of `tandem.compile`. With the explorer `sketches` the model may be a tensor of
+        `tandem.te`, which says how it is computed.
     layers
         Convolutions instead of a model, as of `tandem.utilization`.
     trials
@@ -140,7 +154,8 @@ def tune(
         Time for all tasks.
     explorer
         `xgboost`: led by a learned model; `exact`: branch and bound until the best is certified;
-        `random`, `grid`, `genetic`; `estimate`: in the order of the compiler's own estimate.
+        `random`, `grid`, `genetic`; `estimate`: in the order of the compiler's own estimate;
+        `sketches`: schedules without templates, evolved, of a `tandem.Cpu`.
     space
         `base`: the compiler's own space; `wide`: one of other loops, which does not contain it.
     records
@@ -152,6 +167,11 @@ def tune(
         `if __name__ == "__main__":`, as for all of `multiprocessing`.
     scheduler
         The address of a Dask cluster, whose workers measure.
+    constants
+        Placeholders of a tensor whose values are known when it is compiled, as weights are: copies
+        of them in another order cost nothing.
+    reassociate
+        Whether floats of a tensor may be added in another order than its expressions define.
     seed
         Of the search.
     progress
@@ -168,6 +188,12 @@ def tune(
     """
     if (model is None) == (layers is None):
         raise ArgumentValueError("a model or layers: one of them is tuned")
+    sketches = choice("explorer", explorer, (*EXPLORERS, SKETCHES)) == SKETCHES
+    if isinstance(model, Tensor) and not sketches:
+        raise ArgumentValueError(f"a tensor is tuned with explorer={SKETCHES!r}, not {explorer!r}")
+    known_inputs = tuple(constants)
+    if not isinstance(model, Tensor) and (known_inputs or reassociate):
+        raise ArgumentValueError("constants and reassociate are of a tensor")
     mode = mode_of(quantize, calibrate)
     formats = weight_options(
         *(weights, weights_of, weight_group, max_loss),
@@ -180,12 +206,14 @@ def tune(
     begun = perf_counter()
     file = None if records is None else file_path("records", records)
     device = device_of(machine, memory, hiding=True, records=None)
+    if sketches and not isinstance(device, devices.Cpu):
+        raise ArgumentValueError("sketches are for a Cpu, not for an accelerator")
     seed = at_least("seed", seed, 0)
     with value_errors(RecordError):
         learned = starting_records(None, [file_path("transfer", path) for path in transfer], warn)
         known = starting_records(file, [], warn)
     options = Options(
-        choice("explorer", explorer, EXPLORERS),
+        explorer,
         _trials(trials, seconds, explorer),
         _seconds(seconds),
         seed,
@@ -196,13 +224,19 @@ def tune(
     pool = open_pool(device.measurer(), _jobs(device, jobs, scheduler, layers), scheduler)
     with steps_of("tune", progress) as steps, pool as measuring:
         network = None
-        if model is not None:
+        tasks: tuple[Task, ...]
+        if isinstance(model, Tensor):
+            assert isinstance(device, devices.Cpu), "checked"
+            title = model.name
+            tasks = (tensor_task(device, model, known_inputs, reassociate),)
+        elif model is not None:
             loaded = model_of(model)
             title = loaded.name
             steps.say("compiling")
             pixels = PixelNormalisation.IMAGENET
             source = source_of(loaded, mode, calibrate, pixels, weights=formats)
-            network = NetworkTuning.of(source.prepared(steps.say, device), device)
+            prepared = source.prepared(steps.say, device)
+            network = NetworkTuning.of(prepared, device, sketches=sketches)
             tasks = network.tasks
         else:
             assert isinstance(device, devices.Accelerator), "checked with the jobs"
@@ -210,8 +244,13 @@ def tune(
             title = ", ".join(layer.name for layer in wanted)
             tasks = tasks_of_layers(wanted, device, seed)
         report = _report(steps, options.trials, len(tasks))
-        done = run_tuner(tasks, device, options, known, file, report, measuring)
-        if network is None:
+        searches = sketch_search if sketches else None
+        done = run_tuner(tasks, device, options, known, file, report, measuring, searches)
+        if isinstance(model, Tensor):
+            assert isinstance(device, devices.Cpu), "checked"
+            steps.say("comparing with the default schedule")
+            tuned = decided_alone(device, done, known, known[before:], file)
+        elif network is None:
             tuned = TunedTasks.of(done)
         else:
             steps.say("comparing with the default choices")
@@ -225,7 +264,8 @@ def tune(
         details = TuningRun(title, name, tuned, device, options, tuple(known), seconds_spent)
     table = task_table(tuned.tasks, decisions, in_cycles=in_cycles)
     certified = all(row["certified"] is True for row in table)
-    return Tuning(table, tuned.default, tuned.best, certified, file, details)
+    schedule = schedule_of(tuned) if isinstance(model, Tensor) else None
+    return Tuning(table, tuned.default, tuned.best, certified, file, details, schedule)
 
 
 def _report(steps: Steps, trials: int | None, tasks: int) -> Report:

@@ -11,6 +11,7 @@ from tandem.hw.config import HardwareConfig
 from tandem.hw.memory_model import MemoryModel
 from tandem.runtime.artifact import Artifact, config_of
 from tandem.runtime.devices import AcceleratorDevice, CpuDevice, Device
+from tandem.runtime.devices.opencl import OPENCL, OpenClDevice
 from tandem.runtime.executor import Executor, Progress, Run
 from tandem.sim.compare import Comparison
 from tandem.sim.engine import Engine
@@ -52,7 +53,18 @@ class Platform:
     ) -> Iterator[Executor]:
         """A context with an executor of an artifact; `comparisons` as of `run`."""
         with self._devices(config_of(artifact), comparisons) as devices:
+            if any(step.device == OPENCL for step in artifact.manifest.steps):
+                devices.append(OpenClDevice())
             yield Executor(artifact, devices, self.clock)
+
+    @contextmanager
+    def executors(
+        self, config: HardwareConfig | None, artifacts: Sequence[Artifact]
+    ) -> Iterator[tuple[Executor, ...]]:
+        """A context with executors of several artifacts for the accelerator `config`, which share
+        one engine; for None, there is none."""
+        with self._devices(config, None) as devices:
+            yield tuple(Executor(artifact, devices, self.clock) for artifact in artifacts)
 
     @contextmanager
     def _devices(

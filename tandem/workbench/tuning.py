@@ -64,10 +64,14 @@ class NetworkTuning:
     default: int | None
 
     @staticmethod
-    def of(prepared: PreparedNetwork, device: TargetDevice) -> NetworkTuning:
-        """The tasks of a network, which is compiled with the compiler's own choices."""
+    def of(
+        prepared: PreparedNetwork, device: TargetDevice, *, sketches: bool = False
+    ) -> NetworkTuning:
+        """The tasks of a network, which is compiled with the compiler's own choices: its layers'
+        workloads, or for sketches the computations of all kernels that reduce."""
         artifact = device.build(prepared)
-        return NetworkTuning(prepared, device, device.tasks(prepared), device.cycles(artifact))
+        tasks = device.sketch_tasks(prepared) if sketches else device.tasks(prepared)
+        return NetworkTuning(prepared, device, tasks, device.cycles(artifact))
 
     def finish(
         self,

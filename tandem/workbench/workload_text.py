@@ -30,6 +30,8 @@ def workload_text(template: str, workload: Any) -> str:
             text = f"{_shape(data)} by {_shape(factors)}"
         case {"data": [*data]}:
             text = _shape(data)
+        case {"is": "Computation", "program": str(program)}:
+            text = program.partition("\n")[0].removeprefix("func kernel").rstrip(":")
         case _:
             text = canonical_text(workload)
     passes = workload.get("passes") if isinstance(workload, dict) else None

@@ -209,9 +209,11 @@ def test_a_cell_of_another_form() -> None:
 
 
 def test_recursion_without_end_is_stopped() -> None:
-    with pytest.raises(RunError, match=rf"^function \w+ of \w+: more than {MAX_CALLS} calls wait"):
-        run(SUM, n=-1)
-    assert run(SUM, n=3) == [6]
+    for runs in (run, stepwise):
+        message = rf"^function \w+ of \w+: more than {MAX_CALLS} calls wait"
+        with pytest.raises(RunError, match=message):
+            runs(SUM, n=-1)
+        assert run(SUM, n=3) == [6]
 
 
 def test_a_loop_without_end_is_interrupted() -> None:
@@ -224,16 +226,22 @@ def test_a_loop_without_end_is_interrupted() -> None:
     np.testing.assert_array_equal(run(COUNT, n=2, x=x)[0], x + np.float32(2))
 
 
+def stepwise(program: str, **inputs: Any) -> None:
+    """A run that calls step by step, as it tells its progress."""
+    arrays = {name: np.asarray(value) for name, value in inputs.items()}
+    executor(program).run(arrays, progress=lambda *_: None)
+
+
 def peaks(program: str, *numbers: int, **inputs: Any) -> list[int]:
-    """The most bytes that runs with each `n` allocate."""
-    run(program, n=10, **inputs)
+    """The most bytes that runs with each `n` allocate, step by step."""
+    stepwise(program, n=10, **inputs)
     tracemalloc.start()
     try:
         found = []
         for number in numbers:
             tracemalloc.reset_peak()
             before, _ = tracemalloc.get_traced_memory()
-            run(program, n=number, **inputs)
+            stepwise(program, n=number, **inputs)
             found.append(tracemalloc.get_traced_memory()[1] - before)
     finally:
         tracemalloc.stop()

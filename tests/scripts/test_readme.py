@@ -22,6 +22,7 @@ GUIDES = (
     "installation",
     "utilization",
     "running-networks",
+    "generate",
     "export",
     "tuning-guide",
     "machine-search",
@@ -59,10 +60,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 # Commands that share files are run together; `utilization` is run below.
 TOUR: tuple[tuple[str, ...], ...] = (
-    *(("run", "compile"), ("export",), ("soc",), ("disasm", "sim"), ("rtl",)),
-    *(("tune", "run"), ("search",), ("doctor",)),
+    *(("run", "compile"), ("generate",), ("export",), ("soc",), ("disasm", "sim"), ("rtl",)),
+    *(("tune", "run"), ("search",), ("doctor", "devices")),
 )
-SLOW = ("run", "rtl", "soc", "tune", "search")
+SLOW = ("run", "generate", "rtl", "soc", "tune", "search")
 # Other tests run these networks on the RTL, and compare them with the CPU.
 COMPARED = ("--check", "--compare")
 

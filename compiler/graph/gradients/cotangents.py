@@ -1,16 +1,38 @@
-"""Gradients of values: of a tensor a term, of a tuple one for each item, or none where nothing
-depends on the value."""
+"""Gradients of values: of a tensor a term, of a value of a data type one of the type of its
+gradients, of a tuple one for each item, or none where nothing depends on the value."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
-from tandem.compiler.graph.gradient_query import gradient_type
+from tandem.compiler.graph.gradients.data_gradients import gradient_types
 from tandem.compiler.graph.terms import Term
-from tandem.compiler.graph.types import TensorType, TupleType, Type
+from tandem.compiler.graph.types import DataType, TupleType, Type
 
-Cotangent: TypeAlias = Term | tuple["Cotangent", ...] | None
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DataTerm:
+    """A value of a data type: its name, its type, and what adds gradients of that type.
+
+    Attributes
+    ----------
+    add
+        Writes the sum of two such values where the first is read.
+    """
+
+    value: str
+    type: DataType
+    add: Callable[[DataTerm, DataTerm], DataTerm]
+
+    def __add__(self, other: DataTerm) -> DataTerm:
+        return self.add(self, other)
+
+
+Leaf: TypeAlias = Term | DataTerm
+"""The gradient of a tensor, or of a value of a data type."""
+Cotangent: TypeAlias = Leaf | tuple["Cotangent", ...] | None
 """The gradient of a value; None is zero."""
 
 
@@ -20,6 +42,8 @@ def added(one: Cotangent, other: Cotangent) -> Cotangent:
         return other if one is None else one
     if isinstance(one, tuple) and isinstance(other, tuple):
         return tuple(added(a, b) for a, b in zip(one, other, strict=True))
+    if isinstance(one, DataTerm) and isinstance(other, DataTerm):
+        return one + other
     assert isinstance(one, Term), "of one value"
     assert isinstance(other, Term), "of one value"
     return one + other
@@ -32,23 +56,15 @@ def is_zero(gradient: Cotangent) -> bool:
     return gradient is None
 
 
-def mapped(gradient: Cotangent, change: Callable[[Term], Term]) -> Cotangent:
-    """The gradient with changed terms."""
+def mapped(gradient: Cotangent, change: Callable[[Leaf], Leaf]) -> Cotangent:
+    """The gradient with changed leaves."""
     if isinstance(gradient, tuple):
         return tuple(mapped(each, change) for each in gradient)
     return None if gradient is None else change(gradient)
 
 
-def gradient_types(type_: Type) -> tuple[TensorType, ...]:
-    """The types of the gradients of a value's floats, in order."""
-    if isinstance(type_, TupleType):
-        return tuple(found for each in type_.items for found in gradient_types(each))
-    found = gradient_type(type_) if isinstance(type_, TensorType) else None
-    return () if found is None else (found,)
-
-
-def flat(gradient: Cotangent, type_: Type) -> list[Term | None]:
-    """The gradients of a value's floats, in order."""
+def flat(gradient: Cotangent, type_: Type) -> list[Leaf | None]:
+    """The gradients of what a value has, in the order of `gradient_types`."""
     if isinstance(type_, TupleType):
         items = gradient if isinstance(gradient, tuple) else (None,) * len(type_.items)
         pairs = zip(items, type_.items, strict=True)
@@ -57,14 +73,14 @@ def flat(gradient: Cotangent, type_: Type) -> list[Term | None]:
     return [gradient] if gradient_types(type_) else []
 
 
-def nested(terms: Sequence[Term | None], type_: Type) -> Cotangent:
-    """The gradient of a value whose floats have these gradients, in order."""
+def nested(terms: Sequence[Leaf | None], type_: Type) -> Cotangent:
+    """The gradient of a value that has these gradients, in the order of `gradient_types`."""
     found, rest = _nested(iter(terms), type_), len(terms) - len(gradient_types(type_))
     assert rest == 0, "one for each float"
     return found
 
 
-def _nested(terms: Iterator[Term | None], type_: Type) -> Cotangent:
+def _nested(terms: Iterator[Leaf | None], type_: Type) -> Cotangent:
     if isinstance(type_, TupleType):
         return tuple(_nested(terms, each) for each in type_.items)
     return next(terms) if gradient_types(type_) else None

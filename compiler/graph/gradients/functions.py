@@ -10,7 +10,8 @@ import numpy as np
 from tandem.compiler.errors import GradientError
 from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.evaluate import Interpreter, check_ports
-from tandem.compiler.graph.gradients.cotangents import Cotangent, gradient_types, nested
+from tandem.compiler.graph.gradients.cotangents import Cotangent, DataTerm, nested
+from tandem.compiler.graph.gradients.data_gradients import gradient_types, with_data_gradients
 from tandem.compiler.graph.gradients.pullbacks import Pullbacks
 from tandem.compiler.graph.gradients.reverse import Reverse
 from tandem.compiler.graph.gradients.varied import varied_names
@@ -29,7 +30,7 @@ from tandem.compiler.graph.passes import (
 )
 from tandem.compiler.graph.syntax import unique_name
 from tandem.compiler.graph.terms import Term
-from tandem.compiler.graph.types import TensorType, TupleType, Type
+from tandem.compiler.graph.types import Part, TensorType, TupleType, Type
 from tandem.compiler.graph.visit import functions
 
 INLINED = 256
@@ -136,7 +137,7 @@ def _prepared(function: Function) -> Function:
         Inline(INLINED),
         EliminateDead(),
     )
-    return transform(function, passes)
+    return with_data_gradients(transform(function, passes))
 
 
 class _Writing:
@@ -147,12 +148,12 @@ class _Writing:
         self._program = program
         self._taken = {each.name for each in functions(program)}
         self._pullbacks = Pullbacks(program.named, operators, self._taken)
-        self.writer = GraphWriter(operators, {*types}, types)
+        self.writer = GraphWriter(operators, {*types}, types, adder=self._pullbacks.adder)
         self.writer.lets += program.body.lets
         self._own = {*types}
         self._names: dict[str, str] = {}
 
-    def params(self, types: Sequence[TensorType]) -> tuple[Param, ...]:
+    def params(self, types: Sequence[Part]) -> tuple[Param, ...]:
         """Further parameters, for gradients."""
         taken = self.writer.taken
         found = tuple(Param(unique_name("gradient", taken), type_) for type_ in types)
@@ -183,7 +184,7 @@ class _Writing:
 
     def _packed(self, gradient: Cotangent) -> tuple[Atom, Type]:
         """A gradient as a value: of a tuple without items that have none."""
-        if isinstance(gradient, Term):
+        if isinstance(gradient, Term | DataTerm):
             return atom_of(gradient), gradient.type
         assert gradient is not None, "asked of parameters with floats"
         pairs = [self._packed(each) for each in gradient if _has_floats(each)]

@@ -13,15 +13,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from tandem.compiler.graph.gradients.cotangents import gradient_types, nested
+from tandem.compiler.graph.gradients.adders import adder
+from tandem.compiler.graph.gradients.cotangents import nested
+from tandem.compiler.graph.gradients.data_gradients import gradient_types
 from tandem.compiler.graph.gradients.reverse import Reverse
 from tandem.compiler.graph.gradients.varied import varied_names
 from tandem.compiler.graph.gradients.writer import GraphWriter, atom_of
 from tandem.compiler.graph.infer import infer
-from tandem.compiler.graph.nodes import Body, Function, Global, Param, Var
+from tandem.compiler.graph.nodes import Body, Function, Global, Param
 from tandem.compiler.graph.opspec import Registry
 from tandem.compiler.graph.syntax import unique_name
-from tandem.compiler.graph.types import FunctionType, TensorType, TupleType
+from tandem.compiler.graph.types import DataType, FunctionType, Part, TupleType
 
 _Key: TypeAlias = tuple[str, tuple[bool, ...], tuple[bool, ...]]
 """A function's name; whether each parameter's gradient is wanted; whether each float of the result
@@ -45,6 +47,7 @@ class Pullbacks:
     taken: set[str]
     _found: dict[_Key, Global] = field(default_factory=dict)
     _waiting: list[_Key] = field(default_factory=list)
+    _adders: dict[DataType, Global] = field(default_factory=dict)
 
     def of(self, name: str, wanted: tuple[bool, ...], present: tuple[bool, ...]) -> Global:
         """The pullback of a function: see `reverse.PullbackOf`."""
@@ -58,14 +61,26 @@ class Pullbacks:
             self._waiting.append(key)
         return self._found[key]
 
+    def adder(self, type_: DataType) -> Global:
+        """The function that adds two gradients of a data type."""
+        if type_ not in self._adders:
+            function = FunctionType((type_, type_), type_)
+            name = unique_name(f"add_{type_.name}", self.taken)
+            self._adders[type_] = Global(name, function)
+        return self._adders[type_]
+
     def definitions(self) -> tuple[Function, ...]:
-        """All pullbacks that are called, those that they call too."""
+        """All pullbacks that are called, those that they call too, and what adds gradients."""
         written = []
         while self._waiting:
             written.append(self._written(self._waiting.pop(0)))
-        return tuple(written)
+        added: dict[DataType, Function] = {}
+        while missing := [each for each in self._adders if each not in added]:
+            for type_ in missing:
+                added[type_] = adder(self._adders[type_].name, type_, self.operators, self.adder)
+        return (*written, *added.values())
 
-    def _given(self, key: _Key) -> tuple[TensorType, ...]:
+    def _given(self, key: _Key) -> tuple[Part, ...]:
         """The types of the gradients that a pullback takes."""
         name, _, present = key
         result = self.named[name].result
@@ -74,7 +89,7 @@ class Pullbacks:
             type_ for type_, there in zip(gradient_types(result), present, strict=True) if there
         )
 
-    def _results(self, key: _Key) -> tuple[TensorType, ...]:
+    def _results(self, key: _Key) -> tuple[Part, ...]:
         """The types of the gradients that a pullback gives."""
         name, wanted, _ = key
         return tuple(
@@ -90,12 +105,12 @@ class Pullbacks:
         assert function.result is not None, "functions that are called by name declare theirs"
         types = dict(infer(function))
         taken = {*types}
-        writer = GraphWriter(self.operators, taken, types)
+        writer = GraphWriter(self.operators, taken, types, adder=self.adder)
         writer.lets += function.body.lets
         given = [Param(unique_name("gradient", taken), type_) for type_ in self._given(key)]
         types.update((param.name, param.type) for param in given)
         waiting = iter(given)
-        terms = [writer.term(Var(next(waiting).name)) if there else None for there in present]
+        terms = [writer.leaves(next(waiting).name)[0] if there else None for there in present]
         asked = [param.name for param, want in zip(function.params, wanted, strict=True) if want]
         varied = varied_names(function.body, asked, types)
         reverse = Reverse(name, writer, self.of, varied)

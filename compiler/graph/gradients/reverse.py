@@ -16,17 +16,24 @@ from tandem.compiler.errors import GradientError, GraphError
 from tandem.compiler.graph.gradient_query import GradientQuery, gradient_type
 from tandem.compiler.graph.gradients.cotangents import (
     Cotangent,
+    DataTerm,
+    Leaf,
     added,
     flat,
-    gradient_types,
     is_zero,
     mapped,
     nested,
+)
+from tandem.compiler.graph.gradients.data_gradients import (
+    gradient_form,
+    gradient_of,
+    gradient_types,
 )
 from tandem.compiler.graph.gradients.varied import may_vary
 from tandem.compiler.graph.gradients.writer import GraphWriter, atom_of
 from tandem.compiler.graph.nodes import (
     Apply,
+    Arm,
     Atom,
     Body,
     Call,
@@ -39,18 +46,16 @@ from tandem.compiler.graph.nodes import (
     Partial,
     Tuple,
     TupleGet,
-    Value,
     Var,
 )
 from tandem.compiler.graph.opspec import AnyOp, OpSpec
 from tandem.compiler.graph.syntax import unique_name
 from tandem.compiler.graph.terms import Term
-from tandem.compiler.graph.types import TensorType, TupleType, Type
+from tandem.compiler.graph.types import DataType, TensorType, TupleType, Type
 from tandem.compiler.graph.visit import (
     bodies,
     copied,
     map_bodies,
-    names_bound,
     names_defined,
     names_in,
 )
@@ -92,7 +97,7 @@ class Reverse:
                 self.writer.stem = f"{let.name}_gradient"
                 self._value(let, own)
 
-    def terms_of(self, name: str, present: Sequence[bool] | None = None) -> list[Term | None]:
+    def terms_of(self, name: str, present: Sequence[bool] | None = None) -> list[Leaf | None]:
         """The gradients of a name's floats, in order: zeros where nothing depends on one that is
         `present`, or by default on any."""
         type_ = self.writer.types[name]
@@ -100,7 +105,7 @@ class Reverse:
         needed = [True] * len(found) if present is None else present
         if all(term is not None or not need for term, need in zip(found, needed, strict=True)):
             return found
-        floats = [each for each in self.writer.leaves(name) if gradient_type(each.type)]
+        floats = [each for each in self.writer.leaves(name) if gradient_types(each.type)]
         return [
             self.writer.zeros(own) if need and term is None else term
             for term, own, need in zip(found, floats, needed, strict=True)
@@ -130,8 +135,9 @@ class Reverse:
                 self._add(operand, tuple(gradient if at == index else None for at in places))
             case If() | Match():
                 self._branches(let, gradient)
-            case Construct():
-                raise AssertionError("values of data types have no gradients")
+            case Construct(constructor=constructor, args=args):
+                assert isinstance(gradient, DataTerm), "of a data type"
+                self._construct(constructor, args, gradient)
             case Partial() | Fun() | Apply():
                 raise AssertionError("programs are made first order before")
             case _:
@@ -145,7 +151,7 @@ class Reverse:
         return isinstance(atom, Var) and atom.name in self.varied and may_vary(self._type(atom))
 
     def _operator(self, let: Let, spec: AnyOp, call: Call, gradient: Cotangent) -> None:
-        results = self.writer.leaves(let.name)
+        results = [it for it in self.writer.leaves(let.name) if isinstance(it, Term)]
         query = GradientQuery(
             self.function,
             let.name,
@@ -195,9 +201,12 @@ class Reverse:
         branches = bodies(copy.value)
         own = {*names_defined(Body((copy,), Var(copy.name)))}
         names = dict.fromkeys(name for branch in branches for name in names_in(branch))
-        used = [name for name in names if name not in own and self._wants(Var(name))]
         sides = [self._side(branch, gradient) for branch in branches]
-        self._check_fields(let, copy.value, sides)
+        if isinstance(copy.value, Match):
+            names.setdefault(copy.value.operand.name)
+            for arm, side in zip(copy.value.arms, sides, strict=True):
+                self._fields(copy.value.operand, arm, side)
+        used = [name for name in names if name not in own and self._wants(Var(name))]
         present: dict[str, list[bool]] = {}
         for name in used:
             type_ = self.writer.types[name]
@@ -237,23 +246,62 @@ class Reverse:
         writer = self.writer.inner()
         writer.lets += branch.lets
         side = Reverse(self.function, writer, self.pullback, self.varied)
-        side.body(branch, mapped(gradient, lambda term: Term(term.value, term.type, writer)))
+        side.body(branch, mapped(gradient, writer.here))
         return side
 
-    def _check_fields(self, let: Let, value: Value, sides: Sequence[Reverse]) -> None:
-        """Refuse a match if there is a gradient of a field."""
-        for name in names_bound(value):
-            if not all(is_zero(side.gradients.get(name)) for side in sides):
-                assert isinstance(let.value, Match), "has fields"
-                operand = let.value.operand
-                raise GradientError(
-                    f"function {self.function}: {let.name} = match {operand.name} has no gradient: "
-                    f"none passes through values of {self.writer.types[operand.name]} whose "
-                    "constructors are not known; give their floats as arrays, or keep "
-                    f"{operand.name} constant by stop_gradient of its fields"
-                )
+    def _fields(self, operand: Var, arm: Arm, side: Reverse) -> None:
+        """Add the gradients of the fields that an arm names to that of the value itself."""
+        type_ = self.writer.types[operand.name]
+        assert isinstance(type_, DataType), "verified"
+        gradient = gradient_of(type_)
+        form = None
+        if gradient is not None and arm.constructor is not None:
+            form = gradient_form(gradient, arm.constructor)
+        found = [side.gradients.get(name) for name in arm.fields]
+        if gradient is None or form is None or all(map(is_zero, found)):
+            return
+        side.writer.stem = f"{operand.name}_gradient"
+        terms = [term for name in arm.fields for term in side.terms_of(name)]
+        args = [atom_of(term) for term in terms if term is not None]
+        side._add(operand, side.writer.construct(gradient, form.name, args))
 
-    def closed(self, present: dict[str, list[bool]], types: Sequence[TensorType]) -> Body:
+    def _construct(self, constructor: str, args: Sequence[Atom], gradient: DataTerm) -> None:
+        """The gradients of the fields of a new value, from that of the value: zeros if that is."""
+        form = gradient_form(gradient.type, constructor)
+        wanted = [arg for arg in args if self._wants(arg)]
+        if form is None or not wanted:
+            return
+        types = [found for arg in wanted for found in gradient_types(self._type(arg))]
+        fields, chosen = [], []
+        own = iter(form.fields)
+        for arg in args:
+            for _ in gradient_types(self._type(arg)):
+                name = unique_name("field", self.writer.taken)
+                self.writer.types[name] = next(own)
+                fields.append(name)
+                if arg in wanted:
+                    chosen.append(name)
+        kept = self.writer.inner()
+        result = kept.tuple_of([Var(name) for name in chosen], types)
+        there = Arm(form.name, tuple(fields), Body(tuple(kept.lets), result))
+        zeros = self.writer.inner()
+        atoms = [
+            atom_of(zeros.zeros(leaf))
+            for arg in wanted
+            if isinstance(arg, Var)
+            for leaf in zeros.leaves(arg.name)
+            if gradient_types(leaf.type)
+        ]
+        result = zeros.tuple_of(atoms, types)
+        zero = Arm(None, (), Body(tuple(zeros.lets), result))
+        value = Match(Var(gradient.value), (there, zero))
+        terms = self.writer.leaves(self.writer.let(value, TupleType(tuple(types))))
+        for arg in wanted:
+            count = len(gradient_types(self._type(arg)))
+            self._add(arg, nested(terms[:count], self._type(arg)))
+            terms = terms[count:]
+
+    def closed(self, present: dict[str, list[bool]], types: Sequence[Type]) -> Body:
         """The body that results in a tuple of the gradients of names, as far as they are
         `present`."""
         found = [term for name, there in present.items() for term in self.terms_of(name, there)]

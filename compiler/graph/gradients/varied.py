@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tandem.compiler.graph.data_types import data_types_in
 from tandem.compiler.graph.gradient_query import constant_gradient
-from tandem.compiler.graph.gradients.cotangents import gradient_types
+from tandem.compiler.graph.gradients.data_gradients import gradient_types
 from tandem.compiler.graph.nodes import Atom, Body, Call, If, Let, Match, Var
 from tandem.compiler.graph.opspec import OpSpec
 from tandem.compiler.graph.types import Type
@@ -22,8 +21,8 @@ def varied_names(body: Body, start: Iterable[str], types: Mapping[str, Type]) ->
 
 
 def may_vary(type_: Type) -> bool:
-    """Whether a value of a type has floats in it, or is of a data type, which may hold some."""
-    return bool(gradient_types(type_)) or any(True for _ in data_types_in(type_))
+    """Whether a value of a type has floats in it, or may hold some."""
+    return bool(gradient_types(type_))
 
 
 def _extend(body: Body, found: set[str], types: Mapping[str, Type]) -> None:

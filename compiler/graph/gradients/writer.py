@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.gradient_query import gradient_dtype
-from tandem.compiler.graph.nodes import Atom, Body, Call, Let, Tuple, TupleGet, Value, Var
+from tandem.compiler.graph.gradients.cotangents import DataTerm, Leaf
+from tandem.compiler.graph.gradients.data_gradients import gradient_of, zero_form
+from tandem.compiler.graph.nodes import (
+    Atom,
+    Body,
+    Call,
+    Construct,
+    Global,
+    Let,
+    Tuple,
+    TupleGet,
+    Value,
+    Var,
+)
 from tandem.compiler.graph.operators.gradients.shaping import zeros_like
 from tandem.compiler.graph.opspec import Registry
 from tandem.compiler.graph.syntax import unique_name
 from tandem.compiler.graph.terms import Term, TermWriter
-from tandem.compiler.graph.types import TensorType, TupleType, Type
+from tandem.compiler.graph.types import DataType, TensorType, TupleType, Type
 from tandem.compiler.graph.visit import substitute
 
 
@@ -33,6 +46,8 @@ class GraphWriter(TermWriter):
         What new names begin with.
     lets
         The values so far.
+    adder
+        The function that adds two gradients of a data type; None where there are none.
     """
 
     operators: Registry
@@ -40,10 +55,11 @@ class GraphWriter(TermWriter):
     types: dict[str, Type]
     stem: str = "gradient"
     lets: list[Let] = field(default_factory=list)
+    adder: Callable[[DataType], Global] | None = None
 
     def inner(self) -> GraphWriter:
         """A writer of a body within this one, of the same function."""
-        return GraphWriter(self.operators, self.taken, self.types, self.stem)
+        return GraphWriter(self.operators, self.taken, self.types, self.stem, adder=self.adder)
 
     def call(
         self, operator: str, operands: Sequence[Term], attributes: Mapping[str, Any]
@@ -54,7 +70,7 @@ class GraphWriter(TermWriter):
         types = [each.type for each in operands]
         type_ = spec.result(self.stem, types, given)
         name = self.let(Call(spec, tuple(map(atom_of, operands)), given), type_)
-        return tuple(self.leaves(name))
+        return tuple(it for it in self.leaves(name) if isinstance(it, Term))
 
     def let(self, value: Value, type_: Type) -> str:
         """The name of a new value."""
@@ -67,20 +83,48 @@ class GraphWriter(TermWriter):
         """A tuple of values."""
         return Var(self.let(Tuple(tuple(terms)), TupleType(tuple(types))))
 
-    def leaves(self, name: str) -> list[Term]:
-        """The tensors of a value of the body, in order, items of tuples as new names."""
+    def leaves(self, name: str) -> list[Leaf]:
+        """The tensors and values of data types of a value of the body, in order, items of tuples as
+        new names."""
         type_ = self.types[name]
         if isinstance(type_, TensorType):
             return [self.term(Var(name))]
+        if isinstance(type_, DataType):
+            return [self.data(name, type_)]
         if not isinstance(type_, TupleType):
             return []
-        found: list[Term] = []
+        found: list[Leaf] = []
         for index, item in enumerate(type_.items):
             found += self.leaves(self.let(TupleGet(Var(name), index), item))
         return found
 
-    def zeros(self, like: Term) -> Term:
-        """Zeros that are the gradient of a float."""
+    def data(self, name: str, type_: DataType) -> DataTerm:
+        """The term of a value of a data type."""
+        return DataTerm(name, type_, self._sum)
+
+    def _sum(self, one: DataTerm, other: DataTerm) -> DataTerm:
+        assert self.adder is not None, "given where data types are"
+        call = Call(self.adder(one.type), (Var(one.value), Var(other.value)))
+        return self.data(self.let(call, one.type), one.type)
+
+    def construct(self, type_: DataType, constructor: str, args: Sequence[Atom]) -> DataTerm:
+        """A value of a data type without arguments."""
+        assert type_.declared is not None, "of a program"
+        value = Construct(constructor, type_.declared, tuple(args))
+        return self.data(self.let(value, type_), type_)
+
+    def here(self, leaf: Leaf) -> Leaf:
+        """The term of another body, in scope here, to be read here."""
+        if isinstance(leaf, DataTerm):
+            return self.data(leaf.value, leaf.type)
+        return Term(leaf.value, leaf.type, self)
+
+    def zeros(self, like: Leaf) -> Leaf:
+        """Zeros that are the gradient of a float, or of a value of a data type."""
+        if isinstance(like, DataTerm):
+            gradient = gradient_of(like.type)
+            assert gradient is not None, "with floats"
+            return self.construct(gradient, zero_form(gradient), ())
         dtype = gradient_dtype(like.type.dtype)
         assert dtype is not None, "a float"
         return zeros_like(like.with_dtype(dtype))
@@ -94,7 +138,7 @@ class GraphWriter(TermWriter):
         return Term(atom.name, type_, self)
 
 
-def atom_of(term: Term) -> Atom:
+def atom_of(term: Leaf) -> Atom:
     """The operand that a term is."""
     return Var(term.value) if isinstance(term.value, str) else term.value
 

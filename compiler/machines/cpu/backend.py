@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tandem.compiler.errors import ReplayError, ScheduleError
 from tandem.compiler.graph.constant import Constant
-from tandem.compiler.graph.expressions import tensors
 from tandem.compiler.graph.infer import infer
 from tandem.compiler.graph.nodes import Call, Function, Var
-from tandem.compiler.graph.opspec import OpSpec
 from tandem.compiler.graph.passes.fuse import Fuse
 from tandem.compiler.graph.passes.infer_types import InferTypes
 from tandem.compiler.graph.passes.pipeline import GraphPass
@@ -23,125 +22,70 @@ from tandem.compiler.graph.types import TensorType
 from tandem.compiler.ir.stmt import PrimFunc
 from tandem.compiler.machines.cpu.codegen import CpuTarget, compile_function, emit_object
 from tandem.compiler.machines.cpu.codegen.byte_tables import lookup_cost
-from tandem.compiler.machines.cpu.narrow_constants import is_narrow, narrow_constant
+from tandem.compiler.machines.cpu.kernels import (
+    CpuKernel,
+    computation_of,
+    cpu_kernel,
+    sketched_kernel,
+)
+from tandem.compiler.machines.cpu.narrow_constants import is_narrow
 from tandem.compiler.machines.cpu.network import make_network
-from tandem.compiler.machines.cpu.schedules.generic import cpu_schedule
 from tandem.compiler.machines.cpu.schedules.leave_padding import LeavePadding
-from tandem.compiler.machines.cpu.schedules.simd import Simd
-from tandem.compiler.machines.cpu.templates.layer import LayerOnCpu, LayerWorkload, placeholders
 from tandem.compiler.plan.parts import ArtifactParts, Invocation, Progress
+from tandem.compiler.plan.pattern import Match
 from tandem.compiler.plan.planner import Plan, Planner
+from tandem.compiler.plan.schedule_template import Arguments, KernelMatch
 from tandem.compiler.plan.target import Backend, Target
-from tandem.compiler.te import Schedule
-from tandem.compiler.te.build import macs_of, program_of
 from tandem.compiler.te.knobs import Choice
+from tandem.compiler.tune.sketches.computation import Computation
+from tandem.compiler.tune.sketches.template import SKETCHES
 from tandem.runtime.artifact import HOST, Code, Manifest, Step
 from tandem.runtime.native import NETWORK, POOL, ObjectCode
 from tandem.runtime.native.pool_object import make_pool_object
 
-_Key: TypeAlias = tuple[str, int | None, frozenset[int]]
+_Key: TypeAlias = tuple[str, int | None, frozenset[int], frozenset[int] | None]
 
 
 @dataclass(frozen=True, slots=True)
-class CpuKernel:
-    """A scheduled kernel.
+class SketchedCall:
+    """A kernel that sketches may be made of.
 
     Attributes
     ----------
-    program
-        The scheduled program that computes the kernel.
-    operands
-        For each input of the program, the index of the kernel's parameter.
-        For an input that is packed of several, the first.
-    packing
-        Programs that pack parameters into inputs of the program, by the input's index.
-    sources
-        The indices of the parameters that these programs read, by the input's index.
-    prefetches
-        Whether the program prefetches what is packed.
-    operators
-        Names of the kernel's operators, in order.
-    macs
-        Useful multiply-accumulates.
+    constants
+        The positions of the operands that are constants.
+    plan
+        The template's plan that it is compiled by, if there is one.
     """
 
-    program: PrimFunc
-    operands: tuple[int, ...]
-    packing: Mapping[int, PrimFunc]
-    sources: Mapping[int, tuple[int, ...]]
-    operators: tuple[str, ...]
-    macs: int
-    prefetches: bool = True
-
-    @property
-    def streamed(self) -> tuple[str, ...]:
-        """The names of inputs that are read in the order of their memory, and prefetched."""
-        packed = self.packing if self.prefetches else ()
-        return tuple(self.program.inputs[at].name for at in packed)
+    kernel: Function
+    constants: frozenset[int]
+    plan: Plan | None
 
 
-def cpu_kernel(
-    kernel: Function,
-    plan: Plan | None,
-    target: Target[CpuTarget],
-    narrow: Collection[int] = (),
-) -> CpuKernel:
-    """The kernel scheduled by `plan`, or by the generic schedule if there is no plan.
+@dataclass(frozen=True, slots=True)
+class SketchedKernel:
+    """A kernel that is scheduled by a sketch of records."""
 
-    Parameters
-    ----------
-    narrow
-        Without a plan, the parameters that are packed into bytes (`narrow_constants`).
-    """
-    if plan is not None:
-        assert isinstance(plan.template, LayerOnCpu), "all templates of a CPU are layers"
-        return scheduled_kernel(plan.template, plan.workload, plan.choice, target)
-    inputs, given = placeholders(kernel), placeholders(kernel)
-    packings, inlined = [], []
-    for number in narrow:
-        constant = narrow_constant(given[number])
-        inputs[number], given[number] = constant.packed, constant.elements
-        packings.append(program_of([constant.packing], name=constant.packing.name))
-        inlined.append(constant.elements.name)
-    simd, outputs = Simd.of(target.machine), tensors(kernel, given)
-    schedule = cpu_schedule(*outputs, simd=simd, inputs=inputs, name=kernel.name, inlined=inlined)
-    return _kernel(kernel, schedule, packings)
+    computation: Computation
+    choice: Choice
+    kernel: CpuKernel
+
+    def plan(self, call: Call) -> Plan:
+        """How a call of the kernel is compiled."""
+        found = KernelMatch(call, Match((), {}))
+        return Plan(SKETCHES, found, self.computation, Arguments(), self.choice)
 
 
-def scheduled_kernel(
-    template: LayerOnCpu, workload: LayerWorkload, choice: Choice, target: Target[CpuTarget]
-) -> CpuKernel:
-    """The kernel of a workload, scheduled by a choice of a template."""
-    schedule = template.schedule(workload, choice, target.machine)
-    packers = template.packings(workload, choice, target.machine)
-    made = _kernel(workload.kernel, schedule, packers)
-    return replace(made, prefetches=template.prefetches)
+def _call_of(call: Invocation) -> Call:
+    """The call of the graph that is compiled."""
+    args = (each if isinstance(each, Constant) else Var(each) for each in call.operands)
+    return Call(call.kernel, tuple(args))
 
 
-def _kernel(kernel: Function, schedule: Schedule, packers: Sequence[PrimFunc] = ()) -> CpuKernel:
-    """The kernel of a schedule; `packers` pack parameters, of which they have the names."""
-    program = replace(schedule.program, name=kernel.name)
-    numbers = {param.name: number for number, param in enumerate(kernel.params)}
-    by_output = {packer.outputs[0].name: packer for packer in packers}
-    read = {
-        name: tuple(numbers[buffer.name] for buffer in packer.inputs)
-        for name, packer in by_output.items()
-    }
-    numbers |= {name: first for name, (first, *_) in read.items()}
-    operators = tuple(
-        let.value.callee.name
-        for let in kernel.body.lets
-        if isinstance(let.value, Call) and isinstance(let.value.callee, OpSpec)
-    )
-    operands = tuple(numbers[buffer.name] for buffer in program.inputs)
-    packing = {
-        at: by_output[buffer.name]
-        for at, buffer in enumerate(program.inputs)
-        if buffer.name in by_output
-    }
-    sources = {at: read[program.inputs[at].name] for at in packing}
-    macs = macs_of(tensors(kernel, placeholders(kernel)))
-    return CpuKernel(program, operands, packing, sources, operators, macs)
+def constants_of(call: Invocation) -> frozenset[int]:
+    """The positions of a call's operands that are constants."""
+    return frozenset(at for at, each in enumerate(call.operands) if isinstance(each, Constant))
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,13 +117,17 @@ class KernelBackend(Backend):
     Attributes
     ----------
     planned
-        The layers that templates compiled, by name.
+        The layers that templates compiled, and the kernels that sketches of records did, by name.
+    calls
+        The calls of kernels that sketches may be made of, by the name of the result.
     """
 
     def __init__(self, target: Target[CpuTarget]) -> None:
         self.target = target
         self.planned: dict[str, PlannedKernel] = {}
+        self.calls: dict[str, SketchedCall] = {}
         self.planner = Planner(target)
+        self._sketches: dict[tuple[str, frozenset[int]], SketchedKernel | None] = {}
         self._compiled: dict[_Key, tuple[CpuKernel, ObjectCode]] = {}
         self._packers: dict[PrimFunc, Callable[..., tuple[NDArray[Any], ...]]] = {}
 
@@ -190,7 +138,11 @@ class KernelBackend(Backend):
     def step(self, call: Invocation, parts: ArtifactParts) -> Step:
         self.prepare([call], parts.progress)
         template_plan = self._plan(call)
-        if template_plan is not None:
+        if not self._narrow(call):
+            self.calls[call.name] = SketchedCall(call.kernel, constants_of(call), template_plan)
+        if (sketch := self._sketch(call)) is not None:
+            self.planned[call.name] = PlannedKernel(call.name, sketch.plan(_call_of(call)))
+        elif template_plan is not None:
             self.planned[call.name] = PlannedKernel(call.name, template_plan)
         plan, code = self._compiled[self._key(call)]
         name = call.kernel.name
@@ -243,7 +195,8 @@ class KernelBackend(Backend):
         """A cache key that is equal for calls that run the same code."""
         plan = self._plan(call)
         weight = None if plan is None else plan.workload.weight
-        return call.kernel.digest, weight, self._narrow(call)
+        sketch = None if self._sketch(call) is None else constants_of(call)
+        return call.kernel.digest, weight, self._narrow(call), sketch
 
     def _narrow(self, call: Invocation) -> frozenset[int]:
         """The numbers of a call's constants that are packed into bytes."""
@@ -253,14 +206,38 @@ class KernelBackend(Backend):
             if isinstance(operand, Constant) and is_narrow(operand.type)
         )
 
+    def _sketch(self, call: Invocation) -> SketchedKernel | None:
+        """The kernel by the sketch that records have of its computation; None without one, and for
+        a record of another version, whose decisions do not fit."""
+        if self.target.tuned is None or self._narrow(call):
+            return None
+        key = call.kernel.digest, constants_of(call)
+        if key not in self._sketches:
+            self._sketches[key] = self._tuned_sketch(call.kernel, constants_of(call))
+        return self._sketches[key]
+
+    def _tuned_sketch(self, kernel: Function, constants: frozenset[int]) -> SketchedKernel | None:
+        assert self.target.tuned is not None, "checked"
+        computation = computation_of(kernel, constants)
+        choice = self.target.tuned.choice(SKETCHES, computation)
+        if not choice:
+            return None
+        try:
+            made = sketched_kernel(kernel, computation, choice, self.target.machine)
+        except (ReplayError, ScheduleError):
+            return None
+        return SketchedKernel(computation, choice, made)
+
     def _plan(self, call: Invocation) -> Plan | None:
-        args = (each if isinstance(each, Constant) else Var(each) for each in call.operands)
-        kernel_call = Call(call.kernel, tuple(args))
-        return self.planner.layer(kernel_call)
+        return self.planner.layer(_call_of(call))
 
     def _kernel(self, call: Invocation) -> tuple[CpuKernel, ObjectCode]:
         """The scheduled kernel and its code."""
-        made = cpu_kernel(call.kernel, self._plan(call), self.target, sorted(self._narrow(call)))
+        if (sketch := self._sketch(call)) is not None:
+            made = sketch.kernel
+        else:
+            narrow = sorted(self._narrow(call))
+            made = cpu_kernel(call.kernel, self._plan(call), self.target, narrow)
         machine, passes = self.target.machine, self.target.passes
         if not machine.has_vectors and _padding_is_undefined(call.kernel):
             passes = (*passes, LeavePadding(made.program.outputs[0].name))

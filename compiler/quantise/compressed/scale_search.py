@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tandem.compiler.quantise.compressed.exact import TOLERANCE, exact_scales
 from tandem.compiler.quantise.compressed.grouping import Grouping
 from tandem.compiler.quantise.compressed.nearest import NearestEntries
 from tandem.compiler.quantise.options import Mode
@@ -71,7 +72,8 @@ class ScaleSearch:
         """The scales for which rounding to the nearest entries has the least error that was found.
 
         First each group's real scale, by trying; then each channel's scale, with the integers near
-        the quotients; then the channel's scale by least squares, for what was rounded.
+        the quotients; then the channel's scale by least squares, for what was rounded. Weights that
+        the format has are kept as they are.
         """
         count = max(1, _CHUNK // rows.shape[1])
         parts = [
@@ -89,7 +91,9 @@ class ScaleSearch:
         channels, groups = self._tried(rows)
         if self.mode is Mode.MULTIPLIER:
             channels, groups = self._refined(rows, channels, groups)
-        return Scales(channels, groups)
+        exact, own = exact_scales(rows, self.form, self.grouping, self._is_allowed)
+        found = exact > 0
+        return Scales(np.where(found, exact, channels), np.where(found[:, None], own, groups))
 
     def group_scales(
         self, columns: _Rows, weights: NDArray[np.float64], channels: NDArray[np.float64]
@@ -225,3 +229,12 @@ class ScaleSearch:
         if self.mode is Mode.POW2:
             found = np.exp2(np.ceil(np.log2(found)))
         return found
+
+    def _is_allowed(self, channels: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Whether scales of channels are large enough and, where the mode says so, powers of two,
+        but for roundings."""
+        enough: NDArray[np.bool_] = channels >= self.least * (1 - TOLERANCE)
+        if self.mode is Mode.MULTIPLIER:
+            return enough
+        exponents = np.log2(np.where(channels > 0, channels, 1))
+        return enough & (np.abs(exponents - np.rint(exponents)) <= TOLERANCE)

@@ -2,6 +2,7 @@
 
 from tandem.compiler.te.primitives.annotate import Eager, Parallel, Unroll, Vectorize, VirtualThread
 from tandem.compiler.te.primitives.base import Primitive
+from tandem.compiler.te.primitives.bind import Bind
 from tandem.compiler.te.primitives.caches import CacheRead, CacheWrite
 from tandem.compiler.te.primitives.compute_at import ComputeAt
 from tandem.compiler.te.primitives.compute_inline import ComputeInline
@@ -9,6 +10,7 @@ from tandem.compiler.te.primitives.decompose import DecomposeReduction
 from tandem.compiler.te.primitives.fuse import Fuse
 from tandem.compiler.te.primitives.partition import Partition
 from tandem.compiler.te.primitives.reorder import Reorder
+from tandem.compiler.te.primitives.rfactor import RFactor
 from tandem.compiler.te.primitives.skip_terms import SkipTerms
 from tandem.compiler.te.primitives.split import Split
 from tandem.compiler.te.primitives.storage import MultiBuffer, SetLayout, SetScope
@@ -16,6 +18,7 @@ from tandem.compiler.te.primitives.tensorize import Tensorize
 
 __all__ = [
     "PRIMITIVES",
+    "Bind",
     "CacheRead",
     "CacheWrite",
     "ComputeAt",
@@ -27,6 +30,7 @@ __all__ = [
     "Parallel",
     "Partition",
     "Primitive",
+    "RFactor",
     "Reorder",
     "SetLayout",
     "SetScope",
@@ -52,6 +56,7 @@ PRIMITIVES: dict[str, type[Primitive]] = {
         SetLayout,
         MultiBuffer,
         DecomposeReduction,
+        RFactor,
         SkipTerms,
         Partition,
         Tensorize,
@@ -60,6 +65,7 @@ PRIMITIVES: dict[str, type[Primitive]] = {
         Unroll,
         Parallel,
         Eager,
+        Bind,
     )
 }
 """Every primitive, by its name in traces."""

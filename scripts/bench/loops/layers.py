@@ -14,9 +14,9 @@ from tandem.compiler.graph import Call, Constant, Var
 from tandem.compiler.graph.operators import OPERATORS
 from tandem.compiler.graph.parser import parse_function
 from tandem.compiler.graph.passes import InferTypes
-from tandem.compiler.machines.cpu.backend import cpu_kernel
 from tandem.compiler.machines.cpu.codegen import CpuTarget
 from tandem.compiler.machines.cpu.codegen.compile import emit_assembly
+from tandem.compiler.machines.cpu.kernels import cpu_kernel
 from tandem.compiler.machines.cpu.target import cpu
 from tandem.compiler.plan.planner import Planner
 from tandem.scripts.errors import CommandError

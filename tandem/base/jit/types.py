@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -112,9 +112,13 @@ def pass_value(value: Any, leaves: list[int]) -> Type:
     raise CompilationError(f"compiled code takes no {type(value).__name__}")
 
 
+_OF_DTYPES: Final = {np.dtype(name): name for name in ELEMENTS}
+"""By native NumPy type its name, which NumPy puts together anew each time it is asked."""
+
+
 def _pass_array(array: np.ndarray[Any, Any], leaves: list[int]) -> Type:
-    element, flags = array.dtype.name, array.flags
-    if element not in ELEMENTS or not array.dtype.isnative:
+    element, flags = _OF_DTYPES.get(array.dtype), array.flags
+    if element is None:
         raise CompilationError(f"compiled code takes no array of {array.dtype}")
     if not (flags.c_contiguous and flags.aligned):
         raise CompilationError(

@@ -25,7 +25,8 @@ from tandem.runtime.artifact import Artifact
 from tandem.workbench.devices.device import TargetDevice
 from tandem.workbench.errors import ArgumentValueError
 from tandem.workbench.measurers.compared_on_cpu import ComparedOnCpu
-from tandem.workbench.measurers.on_cpu import CpuLayer, CpuMeasurer
+from tandem.workbench.measurers.on_cpu import CpuMeasurer, MeasuredLayer
+from tandem.workbench.measurers.sketches_on_cpu import layer_of, sketch_tasks
 
 PROCESSOR_NAMES: Final = tuple(PROCESSORS)
 """The processors that have names."""
@@ -95,9 +96,14 @@ class Cpu(TargetDevice):
         assert isinstance(backend, KernelBackend), "a processor's"
         return [*backend.planned.values()]
 
-    def layer(self, task: Task) -> CpuLayer:
+    def sketch_tasks(self, prepared: PreparedNetwork) -> tuple[Task, ...]:
+        backend = prepared.backend(self.target())
+        assert isinstance(backend, KernelBackend), "a processor's"
+        return sketch_tasks(self.machine, backend.calls)
+
+    def layer(self, task: Task) -> MeasuredLayer:
         self._check_here()
-        return CpuLayer.of(self.machine, task)
+        return layer_of(self.machine, task)
 
     def measurer(self) -> Job[Outcome]:
         return CpuMeasurer()

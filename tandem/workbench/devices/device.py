@@ -21,6 +21,7 @@ from tandem.compiler.tune.session import TaskTuning
 from tandem.compiler.tune.tasks import Planned, Task, tasks_of
 from tandem.compiler.tune.trial import Outcome
 from tandem.runtime.artifact import Artifact
+from tandem.workbench.errors import ArgumentValueError
 
 Say = Callable[[str], None]
 
@@ -88,6 +89,16 @@ class TargetDevice(ABC):
     def tasks(self, prepared: PreparedNetwork) -> tuple[Task, ...]:
         """The workloads of a network that was built for this device, with the choices taken."""
         return tasks_of(self.target(), self.planned(prepared))
+
+    def sketch_tasks(self, prepared: PreparedNetwork) -> tuple[Task, ...]:
+        """The computations of a network that was built for this device, for sketches.
+
+        Raises
+        ------
+        ArgumentValueError
+            There are no sketches for the device.
+        """
+        raise ArgumentValueError("sketches are for a processor, not for an accelerator")
 
     @abstractmethod
     def layer(self, task: Task) -> Any:

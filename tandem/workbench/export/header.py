@@ -63,6 +63,8 @@ class Header:
         The instruction streams of an accelerator, in their order; empty of a network without.
     config
         The accelerator's configuration; None without one.
+    heap
+        The results of runs of a network that has a heap, as lines of C; empty of one without.
     """
 
     name: str
@@ -80,6 +82,7 @@ class Header:
     extents: Sequence[Extent] = ()
     streams: Sequence[StreamFile] = ()
     config: HardwareConfig | None = None
+    heap: Sequence[str] = ()
 
     @property
     def tensors(self) -> tuple[TensorRow, ...]:
@@ -100,6 +103,8 @@ class Header:
     @property
     def result(self) -> str:
         """The type of the function that runs the network."""
+        if self.heap:
+            return f"enum {self.name}_result"
         return "enum tandem_result" if self.streams else "void"
 
     @property
@@ -109,7 +114,8 @@ class Header:
         weights = "" if options.embed_weights else " const void *weights,"
         launcher = f", struct {self.name}_launcher *launcher" * (options.threads > 1)
         profile = f", struct {self.name}_profile *profile" * options.profile
-        rest = f"{launcher}{profile}".removeprefix(", ")
+        heap = ", void *heap, size_t heap_bytes" * bool(self.heap)
+        rest = f"{heap}{launcher}{profile}".removeprefix(", ")
         return ",\n    ".join(
             (
                 *([f"struct {self.name} *network"] * bool(self.streams)),
@@ -147,6 +153,8 @@ class Header:
         yield f"#ifndef {upper}_H"
         yield f"#define {upper}_H"
         yield ""
+        if self.heap:
+            yield "#include <stddef.h>"
         yield "#include <stdint.h>"
         yield ""
         if self.streams:
@@ -174,6 +182,7 @@ class Header:
         yield from self._network()
         yield from self._threads()
         yield from self._profile()
+        yield from self.heap
         yield "/* Runs the network once. The arena has no meaning between runs. */"
         yield f"{self.result} {self.name}_run({self.parameters});"
         yield ""

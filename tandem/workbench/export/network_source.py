@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
+from tandem.compiler.machines.cpu.network.cells import refers
 from tandem.compiler.machines.cpu.network.frames import Frames, place_frames
 from tandem.compiler.machines.cpu.network.make import arguments_of
 from tandem.runtime.artifact import (
@@ -28,6 +29,7 @@ from tandem.runtime.artifact import (
     MoveRow,
     Output,
     ReadCell,
+    Reference,
     Return,
     RunStep,
     Step,
@@ -37,6 +39,7 @@ from tandem.runtime.artifact import (
 from tandem.runtime.native import ObjectCode
 from tandem.workbench.errors import ExportError
 from tandem.workbench.export.header import Header
+from tandem.workbench.export.heap_source import HeapSource
 from tandem.workbench.export.kernels import Kernel
 from tandem.workbench.export.machine import launch_source, open_source
 from tandem.workbench.export.names import c_name, c_names, c_string
@@ -98,22 +101,15 @@ class NetworkSource:
         embed_weights: bool = True,
         in_place: bool = False,
     ) -> NetworkSource:
-        """The source of a network. Raises `ExportError` for calls that nest without a bound."""
+        """The source of a network. Raises `ExportError` for streams beside a heap."""
         steps: list[Instruction] = [RunStep(number) for number in range(len(manifest.steps))]
         straight = FunctionCode("run", (), (), (), (*steps, Return()), manifest.arena_bytes)
         functions = manifest.functions or (straight,)
-        frames = place_frames(functions)
-        if manifest.forms:
-            raise ExportError(
-                f"{manifest.name} has values of data types whose size is known only when it runs "
-                f"({', '.join(each.name for each in manifest.forms)}): C has no memory for them"
-            )
-        if frames is None:
-            raise ExportError(
-                f"{manifest.name} has calls that wait for calls of the same function: how much "
-                "memory they take is known only when it runs, and C would need more than it has"
-            )
         tensors = {each.name: each for each in manifest.tensors}
+        frames = place_frames(functions, [name for name in tensors if refers(tensors, name)])
+        reason = needs_heap(manifest)
+        if streams and reason:
+            raise ExportError(f"{reason}, which C has beside no accelerator")
         spelled = c_names(codes)
         names = {code: f"{name}_kernel_{spelled[code]}" for code in codes}
         places = tensors_in_streams(manifest, streams) if in_place else {}
@@ -122,6 +118,11 @@ class NetworkSource:
             *(functions, frames, tensors, names),
             f"{name}_weights" if embed_weights else "s->weights",
         )
+
+    @property
+    def heap(self) -> HeapSource:
+        """What needs the heap."""
+        return HeapSource(self.name, self.manifest, self.frames, self.tensors, self._address)
 
     @property
     def arena_bytes(self) -> int:
@@ -156,6 +157,7 @@ class NetworkSource:
             *(table_source(self.name, header.tensors) if header.tensors else ()),
             *self._results(options),
             *(_clock(header) if options.profile else ()),
+            *(self.heap.functions() if self.heap else ()),
             *(
                 line
                 for number in range(len(self.functions))
@@ -182,6 +184,8 @@ class NetworkSource:
         if self.streams:
             yield f"    struct {self.name} *network;"
             yield "    enum tandem_result result;"
+        if self.heap:
+            yield from self.heap.state()
         yield f"    const struct {self.name}_inputs *inputs;"
         yield f"    const struct {self.name}_outputs *outputs;"
         yield "    unsigned char *frames;"
@@ -200,7 +204,7 @@ class NetworkSource:
         if self.streams:
             yield from launch_source(self.name)
         if len(self.functions) > 1:
-            yield "static void enter(struct state *s, int function, unsigned char *frame);"
+            yield f"static void enter({self._entered});"
             yield ""
 
     # Functions --------------------------------------------------------------------------------
@@ -212,12 +216,16 @@ class NetworkSource:
             match instruction:
                 case Jump(target=target) | Branch(otherwise=target):
                     targets.add(target)
+                case BranchForm(otherwise=target):
+                    targets.add(target)
                 case TailCall(function=function.name):
                     targets.add(0)
         yield f"/* {function.name}: returns the number of the function to go on with, or -1. */"
-        yield f"static int f{number}(struct state *s, unsigned char *frame)"
+        spare = ", unsigned char *spare" if self.heap else ""
+        yield f"static int f{number}(struct state *s, unsigned char *frame{spare})"
         yield "{"
-        yield "    (void)s, (void)frame; /* a function may need neither */"
+        unused = "(void)s, (void)frame; /* a function may need neither */"
+        yield f"    {'(void)spare, ' * bool(spare)}{unused}"
         for at, instruction in enumerate(function.instructions):
             if at in targets:
                 yield f"i{at}:;"
@@ -247,7 +255,7 @@ class NetworkSource:
                 if options.profile:
                     yield f"ended(s, {number});"
             case Move(source=source, target=target):
-                yield self._copy(self._address(target), self._address(source), target)
+                yield self._assign(self._address(target), self._address(source), target)
             case MoveRow(source=source, target=target, index=index):
                 size = self.tensors[source].bytes
                 yield "{"
@@ -261,23 +269,24 @@ class NetworkSource:
                 yield f"if (!*(const unsigned char *)({where})) goto i{otherwise};"
             case Jump(target=number):
                 yield f"goto i{number};"
-            case CallFunction(function=name, inputs=inputs, outputs=outputs):
-                called = self._number(name)
-                frame = f"s->frames + {self.frames.first[name]}"
-                yield from self._pass(name, inputs, frame)
-                yield f"enter(s, {called}, {frame});"
-                if self.streams:
-                    yield "if (s->result != TANDEM_RESULT_OK) return -1;"
-                for position, output in enumerate(outputs):
-                    yield self._copy(self._address(output), f"s->results[{position}]", output)
+            case CallFunction() as call:
+                yield from self._call(call)
             case TailCall(function=name, inputs=inputs):
                 yield from self._goes_on(function, name, inputs)
             case Return():
                 for position, result in enumerate(function.results):
-                    yield f"s->results[{position}] = {self._address(result)};"
+                    where = self._address(result)
+                    if refers(self.tensors, result):
+                        where = f"(const unsigned char *)kept({where})"
+                    yield f"s->results[{position}] = {where};"
+                yield from self.heap.leave(function.name)
                 yield "return -1;"
-            case MakeCell() | BranchForm() | ReadCell():
-                raise AssertionError("refused: networks with a heap")
+            case MakeCell() as made:
+                yield from self.heap.make(made)
+            case BranchForm() as tested:
+                yield from self.heap.branch(tested)
+            case ReadCell() as read:
+                yield from self.heap.read(read)
             case _:
                 assert_never(instruction)
 
@@ -300,27 +309,72 @@ class NetworkSource:
             else:
                 yield f"tandem_get({machine}, {tensor.address}, {self._address(name)}, {size});"
 
+    def _call(self, call: CallFunction) -> Iterator[str]:
+        name, called, heap = call.function, self._number(call.function), self.heap
+        frame = "region" if heap else f"s->frames + {self.frames.first[name]}"
+        if heap:
+            yield from heap.region(name, called)
+        yield from self._pass(name, call.inputs, frame)
+        if heap:
+            yield from heap.enter(name, called)
+        else:
+            yield f"enter(s, {called}, {frame});"
+        if self.streams:
+            yield "if (s->result != TANDEM_RESULT_OK) return -1;"
+        for position, output in enumerate(call.outputs):
+            if refers(self.tensors, output):
+                yield heap.take(self._address(output), f"s->results[{position}]")
+            else:
+                yield self._copy(self._address(output), f"s->results[{position}]", output)
+        if heap:
+            yield from heap.end(name, called)
+
     def _goes_on(self, function: FunctionCode, name: str, inputs: Sequence[str]) -> Iterator[str]:
-        first, second = self.frames.first[name], self.frames.second[name]
-        if name != function.name:
-            yield from self._pass(name, inputs, f"s->frames + {first}")
-            yield f"s->next = s->frames + {first};"
-            yield f"return {self._number(name)};"
+        heap, again = self.heap, name == function.name
+        if name in self.frames.regions:
+            other = "spare"
+        elif again:
+            # The frame that is not this one.
+            first, second = self.frames.first[name], self.frames.second[name]
+            other = f"(frame == s->frames + {first} ? s->frames + {second} : s->frames + {first})"
+        else:
+            other = f"s->frames + {self.frames.first[name]}"
+        if again:
+            yield f"s->next = {other};"
+            yield from self._pass(name, inputs, "s->next")
+            yield from heap.leave(name)
+            if heap:
+                yield "spare = frame;"
+            yield "frame = s->next;"
+            yield "goto i0;"
             return
-        # The frame that is not this one.
-        other = f"(frame == s->frames + {first} ? s->frames + {second} : s->frames + {first})"
+        yield from self._pass(name, inputs, other)
+        yield from heap.leave(function.name)
         yield f"s->next = {other};"
-        yield from self._pass(name, inputs, "s->next")
-        yield "frame = s->next;"
-        yield "goto i0;"
+        if heap:
+            yield "s->spare = frame;"
+        yield f"return {self._number(name)};"
 
     def _pass(self, name: str, inputs: Sequence[str], frame: str) -> Iterator[str]:
         """Copies operands to the parameters of a function, in a frame of it."""
         called = self.functions[self._number(name)]
+        yield from self.heap.clear(name, frame)
         for source, param in zip(inputs, called.params, strict=True):
-            place = self.tensors[param].place
-            assert isinstance(place, Arena), "a parameter lies in its function's frame"
-            yield self._copy(f"{frame} + {place.offset}", self._address(source), param)
+            target = f"{frame} + {self._offset(param)}"
+            yield self._assign(target, self._address(source), param)
+
+    def _offset(self, name: str) -> int:
+        """Where a tensor of a function lies in its frame."""
+        place = self.tensors[name].place
+        if isinstance(place, Arena):
+            return place.offset
+        return self.frames.places[name]
+
+    def _assign(self, target: str, source: str, tensor: str) -> str:
+        """Copies a tensor, or refers to the same cell."""
+        if refers(self.tensors, tensor):
+            return f"refer(s, {target}, kept({source}));"
+        return self._copy(target, source, tensor)
 
     def _copy(self, target: str, source: str, tensor: str) -> str:
         return f"memcpy({target}, {source}, {self.tensors[tensor].bytes});"
@@ -331,8 +385,8 @@ class NetworkSource:
             number = [*self.streams].index(place.stream)
             return f"s->network->streams[{number}].memory + {place.offset}"
         match self.tensors[name].place:
-            case Arena(offset=offset):
-                return f"frame + {offset}"
+            case Arena() | Reference():
+                return f"frame + {self._offset(name)}"
             case ConstantPlace():
                 return f"{self.constants} + {self.weights[name]}"
             case Input() | Output():
@@ -343,17 +397,25 @@ class NetworkSource:
     def _number(self, name: str) -> int:
         return next(at for at, each in enumerate(self.functions) if each.name == name)
 
+    @property
+    def _entered(self) -> str:
+        spare = ", unsigned char *spare" if self.heap else ""
+        return f"struct state *s, int function, unsigned char *frame{spare}"
+
     def _entry(self, header: Header) -> Iterator[str]:
         if len(self.functions) > 1:
-            yield "static void enter(struct state *s, int function, unsigned char *frame)"
+            spare = ", spare" if self.heap else ""
+            yield f"static void enter({self._entered})"
             yield "{"
             yield "    while (function >= 0) {"
             yield "        switch (function) {"
             for number in range(1, len(self.functions)):
-                yield f"        case {number}: function = f{number}(s, frame); break;"
-            yield "        default: function = f0(s, frame); break;"
+                yield f"        case {number}: function = f{number}(s, frame{spare}); break;"
+            yield f"        default: function = f0(s, frame{spare}); break;"
             yield "        }"
             yield "        frame = s->next;"
+            if spare:
+                yield "        spare = s->spare;"
             yield "    }"
             yield "}"
             yield ""
@@ -377,11 +439,15 @@ class NetworkSource:
             yield "    s->launcher = launcher;"
         if header.options.profile:
             yield "    s->profile = profile;"
-        yield "    (void)f0(s, s->frames);"
+        if self.heap:
+            yield "    s->top = heap;"
+            yield "    s->left = heap_bytes;"
+            yield from (f"    {it}" for it in self.heap.clear(self.functions[0].name, "s->frames"))
+        yield f"    (void)f0(s, s->frames{', 0' * bool(self.heap)});"
         for target, tensor in self.copies.items():
             source = self._address(tensor)
             yield f"    memcpy({target}, {source}, {self.tensors[tensor].bytes});"
-        if self.streams:
+        if self.streams or self.heap:
             yield "    return s->result;"
         yield "}"
 
@@ -405,6 +471,22 @@ def _clock(header: Header) -> Iterator[str]:
     yield "    s->profile->runs[step]++;"
     yield "}"
     yield ""
+
+
+def needs_heap(manifest: Manifest) -> str:
+    """Why a network needs a heap; empty if it needs none."""
+    if manifest.forms:
+        names = ", ".join(each.name for each in manifest.forms)
+        return (
+            f"{manifest.name} has values of data types whose size is known only when it runs "
+            f"({names}): they need a heap"
+        )
+    if manifest.functions and place_frames(manifest.functions).regions:
+        return (
+            f"{manifest.name} has calls that wait for calls of the same function: how much "
+            "memory they take is known only when it runs, and they need a heap"
+        )
+    return ""
 
 
 def prefix_of(manifest: Manifest) -> str:

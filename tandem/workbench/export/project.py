@@ -17,6 +17,8 @@ _REALS: Final[Mapping[str, tuple[str, str]]] = {
 }
 """Types whose sums processors may round differently: in C, and how far, as a part of the greatest
 element."""
+_HEAP_BYTES: Final = 65536
+"""Of the program's heap, unless it is compiled with another number."""
 _PRINTED: Final = 8
 """Elements of an output that are printed where there is nothing to compare with."""
 _BEYOND: Final = """\
@@ -169,6 +171,11 @@ def _main(header: Header, checked: bool, shapes: Mapping[str, tuple[int, ...]]) 
     memory = {"arena": "ARENA_BYTES", "workspace": "WORKSPACE_BYTES"}
     if not options.embed_weights:
         memory["weights"] = "WEIGHT_BYTES"
+    if header.heap:
+        memory["heap"] = "HEAP_BYTES"
+        yield f"#ifndef {upper}_HEAP_BYTES"
+        yield f"#define {upper}_HEAP_BYTES {_HEAP_BYTES}"
+        yield "#endif"
     for what, size in memory.items():
         yield f"static unsigned char {what}[{upper}_{size} + {upper}_ALIGNMENT];"
     for port in header.outputs:
@@ -215,6 +222,8 @@ def _main(header: Header, checked: bool, shapes: Mapping[str, tuple[int, ...]]) 
     if not options.embed_weights:
         yield from _read_weights(name)
         passed.insert(2, "aligned(weights)")
+    if header.heap:
+        passed += ["aligned(heap)", f"{upper}_HEAP_BYTES"]
     if options.threads > 1:
         passed.append(f"{name}_pool_start(&pool)")
     if options.profile:
@@ -224,10 +233,18 @@ def _main(header: Header, checked: bool, shapes: Mapping[str, tuple[int, ...]]) 
         yield f"    result = {name}_run({', '.join(['&network', *passed])});"
         yield "    if (result != TANDEM_RESULT_OK) return failed(&machine, result);"
         yield '    printf("cycles %llu\\n", (unsigned long long)network.cycles);'
+    elif header.heap:
+        yield f"    const enum {name}_result result = {name}_run({', '.join(passed)});"
     else:
         yield f"    {name}_run({', '.join(passed)});"
     if options.threads > 1:
         yield f"    {name}_pool_stop(&pool);"
+    if header.heap:
+        yield f"    if (result != {upper}_OK) {{"
+        yield '        printf("result %d, with a heap of %ld bytes\\n", (int)result,'
+        yield f"            (long){upper}_HEAP_BYTES);"
+        yield "        return 1;"
+        yield "    }"
     if options.profile:
         yield f"    for (int i = 0; i < {upper}_STEPS; i++)"
         yield '        printf("%8.0f us %4lu x %s\\n",'

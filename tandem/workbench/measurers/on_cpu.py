@@ -8,12 +8,12 @@ generic schedule first.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from statistics import median
 from time import perf_counter, thread_time
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,8 @@ from tandem.compiler.errors import CompilerError
 from tandem.compiler.graph.evaluate import evaluate
 from tandem.compiler.graph.nodes import Function
 from tandem.compiler.graph.types import TensorType
-from tandem.compiler.machines.cpu.backend import CpuKernel, scheduled_kernel
 from tandem.compiler.machines.cpu.codegen import CpuTarget, compile_function
+from tandem.compiler.machines.cpu.kernels import CpuKernel, scheduled_kernel
 from tandem.compiler.machines.cpu.runner import NativeRunner
 from tandem.compiler.machines.cpu.target import cpu
 from tandem.compiler.machines.cpu.templates.layer import LayerOnCpu, LayerWorkload
@@ -64,33 +64,61 @@ class CpuLayer:
         assert isinstance(task.template, LayerOnCpu), "all templates of a CPU are layers"
         return CpuLayer(machine, task.template, task.workload)
 
+    def kernel(self, choice: Choice) -> CpuKernel:
+        """The kernel with a choice."""
+        return scheduled_kernel(self.template, self.workload, choice, cpu(self.machine))
+
+    def noise(self) -> list[Array]:
+        """An array for each parameter."""
+        return _noise(self.workload.kernel)
+
+    def reference(self, arrays: list[Array]) -> list[Array]:
+        """The results that all choices have to give."""
+        return [_reference(self.workload.kernel, arrays)]
+
+
+class MeasuredLayer(Protocol):
+    """What is compiled and measured alone, with one choice or another."""
+
+    @property
+    def machine(self) -> CpuTarget:
+        """The processor."""
+
+    def kernel(self, choice: Choice) -> CpuKernel:
+        """The kernel with a choice. Raises an error of the compiler for one that has none."""
+
+    def noise(self) -> list[Array]:
+        """An array for each parameter."""
+
+    def reference(self, arrays: list[Array]) -> list[Array]:
+        """The results that all choices have to give."""
+
 
 @dataclass
 class CpuMeasurer:
     """Measures choices of layers in this process; it keeps the arrays of the last layer."""
 
-    _layer: CpuLayer | None = None
+    _layer: MeasuredLayer | None = None
     _arrays: list[Array] = field(default_factory=list)
-    _reference: Array = field(default_factory=lambda: np.empty(0))
+    _reference: list[Array] = field(default_factory=list)
 
-    def __call__(self, layer: CpuLayer, choice: Choice, limit: float) -> Outcome:
+    def __call__(self, layer: MeasuredLayer, choice: Choice, limit: float) -> Outcome:
         """The median seconds of `layer` with a choice; no measurement is abandoned."""
         if self._layer != layer:
-            self._layer, self._arrays = layer, _noise(layer.workload.kernel)
-            self._reference = _reference(layer.workload.kernel, self._arrays)
+            self._layer, self._arrays = layer, layer.noise()
+            self._reference = layer.reference(self._arrays)
         try:
-            made = scheduled_kernel(layer.template, layer.workload, choice, cpu(layer.machine))
-            call, result = _loaded(made, layer.machine, self._arrays)
+            call, results = _loaded(layer.kernel(choice), layer.machine, self._arrays)
             with _on_one_core(layer.machine.threads == 1):
                 call()
-                if not _close(result, self._reference):
+                if not all(map(_close, results, self._reference)):
                     return Outcome.failed("its result differs from the reference")
                 return Outcome.measured(_median_seconds(call, layer.machine.threads))
         except CompilerError as error:
             return Outcome.failed(f"{type(error).__name__}: {error}")
 
 
-def alternate(layer: CpuLayer, choices: Sequence[Choice], rounds: int) -> Seconds:
+def alternate(layer: MeasuredLayer, choices: Sequence[Choice], rounds: int) -> Seconds:
     """The seconds of a layer with each of several choices, run alternately: [rounds, choices].
 
     Raises
@@ -98,13 +126,8 @@ def alternate(layer: CpuLayer, choices: Sequence[Choice], rounds: int) -> Second
     CompilerError
         A choice cannot be compiled.
     """
-    arrays, target = _noise(layer.workload.kernel), cpu(layer.machine)
-    loaded = [
-        _loaded(
-            scheduled_kernel(layer.template, layer.workload, choice, target), layer.machine, arrays
-        )
-        for choice in choices
-    ]
+    arrays = layer.noise()
+    loaded = [_loaded(layer.kernel(choice), layer.machine, arrays) for choice in choices]
     return alternated([call for call, _ in loaded], layer.machine.threads, rounds)
 
 
@@ -125,12 +148,19 @@ def alternated(calls: Sequence[Callable[[], object]], threads: int, rounds: int)
 
 def _noise(kernel: Function) -> list[Array]:
     """An array for each parameter."""
-    generator = np.random.default_rng(0)
-    arrays: list[Array] = []
+    wanted = []
     for param in kernel.params:
         assert isinstance(param.type, TensorType), "kernels take tensors"
         stored = param.type.stored
-        shape, dtype = stored.static_shape(param.name), stored.dtype.numpy
+        wanted.append((stored.static_shape(param.name), stored.dtype.numpy))
+    return noise(wanted)
+
+
+def noise(wanted: Iterable[tuple[tuple[int, ...], np.dtype[Any]]]) -> list[Array]:
+    """Arrays of these shapes and types, the same each time."""
+    generator = np.random.default_rng(0)
+    arrays: list[Array] = []
+    for shape, dtype in wanted:
         if dtype.kind == "f":
             arrays.append(generator.standard_normal(shape).astype(dtype))
         else:
@@ -148,10 +178,11 @@ def _reference(kernel: Function, arrays: list[Array]) -> Array:
 
 def _loaded(
     made: CpuKernel, machine: CpuTarget, arrays: list[Array]
-) -> tuple[Callable[[], None], Array]:
-    """A call of the compiled kernel on its arrays, and the array of its result."""
-    (output,) = made.program.outputs
-    result = np.empty(output.shape, output.dtype.numpy)
+) -> tuple[Callable[[], None], list[Array]]:
+    """A call of the compiled kernel on its arrays, and the arrays of its results."""
+    results: list[Array] = [
+        np.empty(output.shape, output.dtype.numpy) for output in made.program.outputs
+    ]
     inputs = []
     for at, number in enumerate(made.operands):
         array = arrays[number]
@@ -162,7 +193,7 @@ def _loaded(
     pool = ThreadPool(machine.threads)
     function = compile_function(made.program, machine, pool, made.streamed)
     run = function.unchecked()
-    return lambda: run(inputs, [result]), result
+    return lambda: run(inputs, results), results
 
 
 def _close(found: Array, wanted: Array) -> bool:

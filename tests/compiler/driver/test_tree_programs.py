@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tandem.compiler.driver.build import build
 from tandem.compiler.graph.evaluate import evaluate
+from tandem.compiler.graph.gradients import value_and_grad
 from tandem.runtime.artifact import Artifact, Provenance
 from tandem.runtime.devices.cpu import CpuDevice
 from tandem.runtime.executor import Executor
@@ -104,3 +105,53 @@ def test_beam_search(n: int) -> None:
     _, _, runner = kept()
     wanted = evaluate(graph(BEAMS), [np.array(n), table], runner)
     assert (score, path) == wanted
+
+
+LOSS = READ_TREE.replace("-> float32[1, 4]:\n  empty", "-> float32[]:\n  empty").replace(
+    "  return h\n",
+    "  square = multiply(h, h)\n  loss = reduce_sum(square, keepdims=False)\n  return loss\n",
+)
+"""The squared length of what the tree LSTM gives."""
+
+
+@cache
+def step() -> Executor:
+    target, backends, _ = kept()
+    made = build(
+        value_and_grad(graph(LOSS), ["x", "w", "u"]), [target], Provenance("net"), backends=backends
+    )
+    return Executor(made, [CpuDevice(1)])
+
+
+@pytest.mark.parametrize("codes", [[0, 0, 1, 0, 1, 0, 0, 1, 1], [0, 0, 0, 0, 0, 1, 1, 1, 1]])
+def test_gradients_of_trees_that_are_inputs(codes: list[int]) -> None:
+    """A step of a tree LSTM as an artifact, as one native function: no cell is left, and gradients
+    are those of NumPy's values in float64."""
+    w, u = weights()
+    x = np.random.default_rng(5).standard_normal((9, 1, 4), np.float32)
+    given = {"x": x, "w": w, "u": u}
+    executor = step()
+    whole = executor.run({"codes": np.array(codes), **given}).outputs
+    stepwise = executor.run({"codes": np.array(codes), **given}, progress=lambda *_: None).outputs
+    assert executor._network is not None
+    assert executor._network.heap.cells == 0
+    for name, array in whole.items():
+        np.testing.assert_array_equal(array, stepwise[name])
+
+    def loss(arrays: dict[str, Any]) -> float:
+        stack: list[Any] = []
+        for code, row in zip(codes, arrays["x"], strict=True):
+            if code == 0:
+                stack.append(leaf(row, arrays["w"]))
+            else:
+                right, left = stack.pop(), stack.pop()
+                stack.append(node(left, right, arrays["u"]))
+        return float(np.sum(stack[-1][0] ** 2))
+
+    exact = {name: array.astype(np.float64) for name, array in given.items()}
+    np.testing.assert_allclose(whole["loss"], loss(exact), rtol=1e-5)
+    for name, array in exact.items():
+        way = np.random.default_rng(6).standard_normal(array.shape)
+        high, low = (loss({**exact, name: array + size * way}) for size in (1e-5, -1e-5))
+        found = float(np.sum(whole[f"{name}_gradient"] * way))
+        np.testing.assert_allclose(found, (high - low) / 2e-5, rtol=1e-4, atol=1e-5)

@@ -32,7 +32,8 @@ from tests.support.compiler.plan.quantised_graphs import Net
 
 Template: TypeAlias = AcceleratorTemplate[Any]
 Members: TypeAlias = dict[str, Callable[..., Any]]
-TARGET = accelerator(machine("small8"))
+TARGET = replace(accelerator(machine("small8")), settings=(("threads", (2, 1)),))
+"""Choices are of the base space, whose sketches are changed here."""
 NAMES = ("conv2d", "dense", "dense_wide", "max_pool", "global_average_pool", "elementwise")
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from tandem.compiler.plan.schedule_template import Arguments
 from tandem.compiler.plan.space import Choices, Floats
+from tandem.compiler.tune.candidates import Candidates
 from tandem.compiler.tune.explorers.table import EXPLORERS
 from tandem.compiler.tune.session import Budget, TaskTuning, tune_tasks
 from tandem.compiler.tune.tasks import Task
@@ -65,8 +66,9 @@ def test_without_limits_every_search_is_completed() -> None:
     tasks = [task("a", explorer="exact"), task("b", explorer="exact")]
     tune_tasks(tasks, Budget(None, never), lambda one: None)
     for done in tasks:
-        certificate = done.certificate
-        assert certificate.best == valley(done.tuning.candidates.choices).min()
+        certificate, candidates = done.certificate, done.tuning.candidates
+        assert isinstance(candidates, Candidates)
+        assert certificate.best == valley(candidates.choices).min()
         assert certificate.measured + certificate.pruned == certificate.size
 
 

@@ -100,3 +100,30 @@ def test_threads_are_the_processors(verb: tuple[str, ...]) -> None:
     code, _, errors = invoke(*verb, "digits", "--threads", 1)
     assert code == 2
     assert "--threads is for --device cpu" in errors
+
+
+def test_sketches_are_tuned_and_taken(tmp_path: Path) -> None:
+    model, records = convolution(tmp_path / "net.onnx"), tmp_path / "records.jsonl"
+    tune = ("tune", model, *CPU, "--threads", 1, "--trials", 4, "--records", records)
+    found = answer(*tune, "--explorer", "sketches")
+    assert {task["template"] for task in found["tasks"]} == {"sketches"}
+    assert all(task["trials"] > 0 for task in found["tasks"])
+    assert all(task["workload"]["is"] == "Computation" for task in found["tasks"])
+    assert all(not task["certified"] for task in found["tasks"])
+    kept, _ = read_records(records)
+    assert {record.template for record in kept} == {"sketches"}
+    assert {record.explorer for record in kept} == {"default", "sketches"}
+    assert answer(*tune, "--explorer", "sketches")["tasks"] == found["tasks"]
+
+    run = answer("run", model, *CPU, "--threads", 1, "--records", records)
+    taken = {task["name"]: task["choice"] for task in found["tasks"] if task["kept"]}
+    assert {one["layers"][0]: one["choice"] for one in run["tuned"]} == taken
+    code, output, _ = invoke("tune", "--show", "--records", records)
+    assert code == 0
+    assert "sketches (a0: float32[" in output
+
+
+def test_sketches_are_for_the_processor() -> None:
+    code, _, errors = invoke("tune", "digits", "--explorer", "sketches")
+    assert code == 2
+    assert "--explorer sketches is for --device cpu" in errors

@@ -9,7 +9,7 @@ import pytest
 
 import tandem
 
-WITH_EXAMPLES = ("Accelerator", "Table", "compile", "disassemble", "load")
+WITH_EXAMPLES = ("Accelerator", "Table", "compile", "compile_decoder", "disassemble", "load")
 
 
 @pytest.mark.parametrize("name", WITH_EXAMPLES)

@@ -21,6 +21,10 @@ from tandem.compiler.graph.gradient_query import (
     gradient_dtype,
 )
 from tandem.compiler.graph.operators.gradients.activations import ACTIVATIONS
+from tandem.compiler.graph.operators.gradients.quantised import (
+    fake_encode_gradient,
+    fake_quantise_gradient,
+)
 from tandem.compiler.graph.operators.gradients.shaping import summed_to
 from tandem.compiler.graph.terms import Term, apply, where
 
@@ -164,6 +168,8 @@ RULES: Final[Mapping[str, GradientRule]] = MappingProxyType(
             "cast": _cast,
             "clip": _clip,
             "divide": _divide,
+            "fake_encode": fake_encode_gradient,
+            "fake_quantise": fake_quantise_gradient,
             "identity": _identity,
             "mean": _mean,
             "modulo": _modulo,

@@ -1,4 +1,5 @@
-"""Gradients of the scales of quantised numbers; the numbers are integers, and have none."""
+"""Gradients of the scales of quantised numbers, which are integers and have none; and of numbers
+that are rounded as quantised ones."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from typing import Any
 
 from tandem.compiler.graph.gradient_query import GradientQuery, Gradients
 from tandem.compiler.graph.operators.gradients.shaping import reshaped, total
-from tandem.compiler.graph.terms import Term, apply
+from tandem.compiler.graph.terms import Term, apply, where
 
 
 def dequantise_gradient(query: GradientQuery, attributes: Any) -> Gradients:
@@ -27,3 +28,17 @@ def dequantise_gradient(query: GradientQuery, attributes: Any) -> Gradients:
     axes = tuple(each for each in range(rank) if not several or each != axis)
     sums = total(gradient * steps, axes, keepdims=False)
     return [None, reshaped(sums, scale.type.shape), None]
+
+
+def fake_quantise_gradient(query: GradientQuery, attributes: Any) -> Gradients:
+    """Straight through (Bengio, Leonard and Courville, 2013), where numbers are not clipped."""
+    data, scale = query.operands
+    rounded = apply("round_even", data / scale)
+    beneath = apply("less", rounded, float(attributes.low))
+    beyond = apply("greater", rounded, float(attributes.high))
+    return [where(apply("logical_or", beneath, beyond), 0.0, query.gradient), None]
+
+
+def fake_encode_gradient(query: GradientQuery, _: Any) -> Gradients:
+    """Straight through, for weights beyond the table's ends too: else they would stay there."""
+    return [query.gradient, None]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from tandem.compiler.machines.accelerator.lower.commands import Command, Commands
-from tandem.compiler.machines.accelerator.lower.footprints import Footprints
+from tandem.compiler.machines.accelerator.lower.footprints import Footprints, KnownRuns
 from tandem.compiler.machines.accelerator.lower.verify_commands import CommandVerifier
 from tandem.hw.config import HardwareConfig
 
@@ -25,13 +25,14 @@ class CommandContext:
 
     config: HardwareConfig
     in_order: bool = False
+    _runs: KnownRuns = field(default_factory=dict, repr=False)
     _latest: list[tuple[tuple[Command, ...], Footprints]] = field(default_factory=list, repr=False)
 
     def footprints(self, commands: Commands) -> Footprints:
         """The footprints of the commands' prototypes; those of the latest ones are remembered."""
         prototypes = commands.prototypes
         if not self._latest or self._latest[0][0] is not prototypes:
-            self._latest[:] = [(prototypes, Footprints.of(prototypes, self.config))]
+            self._latest[:] = [(prototypes, Footprints.of(prototypes, self.config, self._runs))]
         return self._latest[0][1]
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 from tandem.compiler.errors import LoweringError
@@ -42,6 +42,9 @@ _MEMORIES: Mapping[tuple[Scope, DType], MemoryId] = {
 """The memory that a LOAD names, by the buffer's scope on chip and the element type in DRAM."""
 _ON_CHIP: Mapping[Scope, DType] = {OnChip.ACC: INT32, OnChip.PAR: INT64}
 """The types of values on chip, other than int8."""
+_Place = tuple[int, int, tuple[Axis, ...], bool, bool]
+"""Where a box begins on chip and in DRAM, its axes, whether all of it is zeros, and whether what it
+leaves out is never read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,9 @@ class CopyPlan:
     unrolled: frozenset[str]
     around: tuple[str, ...]
     lanes: int
+    _known: dict[_Place, list[Rectangle | Zeros]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     @staticmethod
     def of(nest: Nest, config: HardwareConfig) -> CopyPlan:
@@ -148,18 +154,24 @@ class CopyPlan:
         alone = loose and len(boxes) == 1
         return [each for inner, box in boxes for each in self._rectangles(inner, box, rest, alone)]
 
-    def _rectangles(
-        self, env: Env, box: Box, start: int, loose: bool
-    ) -> Iterator[Rectangle | Zeros]:
+    def _rectangles(self, env: Env, box: Box, start: int, loose: bool) -> list[Rectangle | Zeros]:
         """The rectangles of one box; `start` are the values that are left of `offset`."""
         valid = next((each for _, each in within(self.inside, env, box)), None)
         chip, dram, axes = self._axes(env, box, valid or box)
-        dram += start
+        key = chip, dram + start, tuple(axes), valid is None, loose
+        if key not in self._known:
+            self._known[key] = [*self._pieces(*key)]
+        return self._known[key]
+
+    def _pieces(
+        self, chip: int, dram: int, axes: Sequence[Axis], zeros: bool, loose: bool
+    ) -> Iterator[Rectangle | Zeros]:
+        """The rectangles of a box at a place; `zeros` for nothing but zeros."""
         stores = self.memory is MemoryId.OUT
         # An element may be stored at several places: each takes STOREs of its own.
         places = [axis for axis in axes if stores and not axis.sram and axis.dram]
         size, outer = self._element_axes([axis for axis in axes if axis not in places])
-        if valid is None:
+        if zeros:
             # The whole box is zeros.
             outer = [*(replace(each, dram=0) for each in outer), Axis(1, 0, 0, self.lanes, 0)]
             dram = 0

@@ -39,7 +39,7 @@ class EarlyPasses:
 
     def apply(self, commands: Commands, context: CommandContext) -> Commands:
         """The commands in their new order."""
-        conflicts, order = _Conflicts(commands, context.footprints(commands)), list[int]()
+        conflicts, order = _Conflicts.of(commands, context.footprints(commands)), list[int]()
         for position, moves in enumerate(self._moves(commands)):
             behind = _behind(order, position, conflicts) if moves else None
             if behind is None:
@@ -87,20 +87,36 @@ def _behind(
 
 @dataclass(slots=True)
 class _Conflicts:
-    """Whether commands, by position, have to keep their order."""
+    """Whether commands, by position, have to keep their order.
+
+    Attributes
+    ----------
+    which
+        For each command the index of its prototype.
+    units
+        The unit that executes each prototype.
+    """
 
     commands: Commands
     footprints: Footprints
+    which: list[int]
+    units: list[Unit]
     _known: dict[tuple[int, int], bool] = field(default_factory=dict)
+
+    @staticmethod
+    def of(commands: Commands, footprints: Footprints) -> _Conflicts:
+        """Of commands with these footprints."""
+        units = [unit_of_command(each) for each in commands.prototypes]
+        return _Conflicts(commands, footprints, commands.which.tolist(), units)
 
     def unit(self, position: int) -> Unit:
         """The unit that executes a command."""
-        return unit_of_command(self.commands.prototypes[int(self.commands.which[position])])
+        return self.units[self.which[position]]
 
     def between(self, one: int, other: int) -> bool:
         """Whether two commands access an element in common on chip, and one writes it; or a tensor
         in DRAM."""
-        key = int(self.commands.which[one]), int(self.commands.which[other])
+        key = self.which[one], self.which[other]
         if key not in self._known:
             self._known[key] = self._in_dram(*key) or self._on_chip(*key)
         return self._known[key]
@@ -111,7 +127,7 @@ class _Conflicts:
             isinstance(first, Copy)
             and isinstance(second, Copy)
             and first.tensor == second.tensor
-            and unit_of_command(first) is not unit_of_command(second)
+            and self.units[one] is not self.units[other]
         )
 
     def _on_chip(self, one: int, other: int) -> bool:

@@ -171,20 +171,28 @@ class _Elaborator:
             invoked = partial(plan.at, bases=bases)
             return self._repeated(plan.output.name, plan.around, lambda env: (0, 0), invoked)
         first, features = InvocationPlan.of(nest.first, self._target), self._target.config.features
-        key_of, known = values_of(first.around), dict[Hashable, tuple[Compute, ...]]()
+        key_of, known = values_of(first.around), dict[Hashable, list[Compute]]()
+        joined = dict[tuple[int, int], Sequence[Command]]()
 
-        def starts(env: _Env) -> tuple[Compute, ...]:
+        def starts(env: _Env) -> list[Compute]:
             key = key_of(env)
             if key not in known:
-                known[key] = tuple(first.at(env, bases))
+                known[key] = first.at(env, bases)
                 _check_once(plan.output, known[key])
             return known[key]
 
         def commands(env: _Env) -> Sequence[Command]:
-            return initialised(starts(env), plan.at(env, bases), features)
+            begin, terms = starts(env), plan.at(env, bases)
+            # Plans keep their lists, and return the same ones for the same places.
+            key = id(begin), id(terms)
+            if key not in joined:
+                joined[key] = initialised(begin, terms, features)
+            return joined[key]
 
         # The first of several steps of a sum differs from the others in its initial values.
-        return self._repeated(plan.output.name, plan.around, lambda env: (0, starts(env)), commands)
+        return self._repeated(
+            plan.output.name, plan.around, lambda env: (0, id(starts(env))), commands
+        )
 
     def _repeated(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import TypeAlias
 
 import numpy as np
 
@@ -19,6 +20,10 @@ from tandem.compiler.machines.accelerator.lower.commands import (
 from tandem.compiler.machines.accelerator.lower.compiled import runs_of
 from tandem.hw.config import HardwareConfig
 from tandem.hw.topology import MemoryId
+
+KnownRuns: TypeAlias = dict[tuple[tuple[int, ...], int, int, int, int, int], list[tuple[int, int]]]
+"""By the indices of an operand's micro-ops, extent and stride of both loops, and the number of the
+memory's first element: the runs of its elements. Commands of a program share most operands."""
 
 _CHIP = (MemoryId.INP, MemoryId.WGT, MemoryId.ACC, MemoryId.PAR)
 
@@ -58,10 +63,19 @@ class Footprints:
     keeps: Ints
 
     @staticmethod
-    def of(commands: Sequence[Command], config: HardwareConfig) -> Footprints:
-        """The footprint of each command."""
+    def of(
+        commands: Sequence[Command], config: HardwareConfig, runs_known: KnownRuns | None = None
+    ) -> Footprints:
+        """The footprint of each command.
+
+        Parameters
+        ----------
+        runs_known
+            Runs of operands on this machine that calls before have found; more are added.
+        """
         begins = {memory: first_element(memory, config) for memory in MemoryId}
         used = np.zeros(chip_elements(config) + 1, dtype=np.bool_)
+        operands: KnownRuns = {} if runs_known is None else runs_known
         known = dict[tuple[object, ...], list[tuple[int, int, int]]]()
         runs: list[list[tuple[int, int, int]]] = []
         for command in commands:
@@ -75,7 +89,7 @@ class Footprints:
             loops = command.kernel, command.outer, command.inner, par
             key = (*loops, command.source, command.reads_src, command.reads_wgt)
             if key not in known:
-                known[key] = _of_compute(command, begins, used)
+                known[key] = _of_compute(command, begins, used, operands)
             runs.append(known[key])
         keeps = [isinstance(each, Compute) and each.keeps for each in commands]
         flat = [run for each in runs for run in each]
@@ -105,22 +119,19 @@ def _of_copy(copy: Copy, begin: int) -> list[tuple[int, int, int]]:
 
 
 def _of_compute(
-    command: Compute, begins: dict[MemoryId, int], used: np.ndarray
+    command: Compute, begins: dict[MemoryId, int], used: np.ndarray, known: KnownRuns
 ) -> list[tuple[int, int, int]]:
-    operands = [("dst", MemoryId.ACC, 1)]
-    operands += [("src", command.source, 0)] if command.reads_src else []
-    operands += [("wgt", MemoryId.WGT, 0)] if command.reads_wgt else []
-    operands += [("par", MemoryId.PAR, 0)] if command.mode is not None else []
+    kernel, mode = command.kernel, command.mode
+    operands = [("dst", kernel.dst, MemoryId.ACC, 1)]
+    operands += [("src", kernel.src, command.source, 0)] if command.reads_src else []
+    operands += [("wgt", kernel.wgt, MemoryId.WGT, 0)] if command.reads_wgt else []
+    operands += [("par", (mode.par,), MemoryId.PAR, 0)] if mode is not None else []
     outer, inner, found = command.outer, command.inner, []
-    for which, memory, written in operands:
-        edges = runs_of(
-            command.column(which),
-            outer.extent,
-            getattr(outer, which),
-            inner.extent,
-            getattr(inner, which),
-            begins[memory],
-            used,
-        )
-        found += [(a, b, written) for a, b in edges.tolist()]
+    for which, places, memory, written in operands:
+        steps = outer.extent, getattr(outer, which), inner.extent, getattr(inner, which)
+        key = places, *steps, begins[memory]
+        if key not in known:
+            edges = runs_of(np.array(places, np.int64), *steps, begins[memory], used)
+            known[key] = [(low, past) for low, past in edges.tolist()]
+        found += [(low, past, written) for low, past in known[key]]
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeGuard
 
 import numpy as np
@@ -32,6 +32,9 @@ from tandem.compiler.machines.accelerator.lower.onchip import lanes_of
 from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
 from tandem.hw.operations import AluOp
 
+_Place = tuple[tuple[tuple[str, tuple[int, int]], ...], tuple[int, ...]]
+"""The loops of a box with their iterations, and each operand's address in the first one: in loops
+that are not unrolled, addresses have the same strides everywhere."""
 _Address = tuple[int, dict[str, int]]
 """An operand's address in a box's first iteration, and its stride along each loop, in elements."""
 
@@ -65,6 +68,9 @@ class InvocationPlan:
     around: tuple[str, ...]
     limits: InstructionLimits
     moves: bool
+    _known: dict[tuple[_Place, ...], list[Compute]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     @staticmethod
     def of(nest: Nest, target: AcceleratorTarget) -> InvocationPlan:
@@ -111,14 +117,23 @@ class InvocationPlan:
         return self.operands[self.instruction.function.outputs[0].name][0]
 
     def at(self, env: Env, bases: Mapping[str, int]) -> list[Compute]:
-        """The commands of one iteration of the outer loops; of `env` only `around` matters.
+        """The commands of one iteration of the outer loops; of `env` only `around` matters. The
+        same list for all iterations with the same boxes and addresses: most tiles are whole.
 
         Parameters
         ----------
         bases
-            The address of each on-chip buffer's first element.
+            The address of each on-chip buffer's first element, the same in all calls.
         """
         placed = self._placed(self.nest.boxes(env, self.unrolled), bases)
+        key = tuple([each.place for each in placed])
+        if key not in self._known:
+            self._known[key] = self._commands(placed, env, bases)
+        return self._known[key]
+
+    def _commands(
+        self, placed: list[_PlacedBox], env: Env, bases: Mapping[str, int]
+    ) -> list[Compute]:
         if any(len(each.steps) > 1 for each in placed) and _written_twice(placed):
             # Iterations that write the same element must not interleave their steps.
             placed = self._placed(self.nest.boxes(env, self.nest.names), bases)
@@ -289,6 +304,11 @@ class _PlacedBox:
     addresses: dict[str, _Address]
     result: _Address
     steps: tuple[Step, ...]
+
+    @property
+    def place(self) -> _Place:
+        """What the commands of a plan's box depend on."""
+        return tuple(self.box.items()), tuple([first for first, _ in self.addresses.values()])
 
     def written(self) -> Ints:
         """The address of the output's element in each iteration of the box, flattened."""

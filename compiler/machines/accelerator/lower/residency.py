@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -52,6 +53,8 @@ class _Memory:
     depth: int
     begins: dict[int, int] = field(default_factory=dict)
     """Addresses by kernel, least recently used first."""
+    places: list[tuple[int, int]] = field(default_factory=list)
+    """Address and kernel, in ascending order."""
 
     def use(self, kernel: int) -> int | None:
         """The address of a kernel; None if it is not resident."""
@@ -65,18 +68,24 @@ class _Memory:
 
         None, without evicting any kernel, if the kernels to keep do not leave enough space.
         """
-        resident = dict(self.begins)
-        evictable = [each for each in resident if each not in keep]
-        while (at := self._gap(resident, self.sizes[kernel])) is None:
-            if not evictable:
+        places, evicted = [*self.places], list[int]()
+        evictable = (each for each in self.begins if each not in keep)
+        while (at := self._gap(places, self.sizes[kernel])) is None:
+            oldest = next(evictable, None)
+            if oldest is None:
                 return None
-            del resident[evictable.pop(0)]
-        self.begins = {**resident, kernel: at}
+            places.remove((self.begins[oldest], oldest))
+            evicted.append(oldest)
+        for other in evicted:
+            del self.begins[other]
+        insort(places, (at, kernel))
+        self.begins[kernel], self.places = at, places
         return at
 
-    def _gap(self, begins: dict[int, int], size: int) -> int | None:
+    def _gap(self, places: list[tuple[int, int]], size: int) -> int | None:
+        """The first address with space for `size` micro-ops between kernels at these places."""
         at = 0
-        for kernel, begin in sorted(begins.items(), key=lambda item: item[1]):
+        for begin, kernel in places:
             if begin - at >= size:
                 return at
             at = begin + self.sizes[kernel]

@@ -64,9 +64,18 @@ choices are equal within one percent."""
 _SHORTLIST_FEWER_THREADS = 16
 """Number of choices that are simulated for any lower number of threads."""
 
-_MARGIN = 20
+_MARGIN = 25
 """By how many transfers' overheads a choice of the wide space has to be better than the best base
 choice: much of what a layer alone gains at its start and its end is hidden in a stream."""
+_RELATIVE_MARGIN = 0.0015
+"""By what part of it, at least: estimates are no better."""
+
+_ABOVE_BOUND = 1.08
+"""How far an estimate may be above the lower bound of a choice that is to be slower, as a factor:
+what estimates are wrong by, at most, where LOADs are long."""
+PRODUCT_PRICE = 0.25
+"""Cycles that a choice of the wide space has to save for each of its products: a program of many
+short ones takes long to compile, and on machines that hide them saves next to nothing."""
 
 _BYTE_CYCLES = 4
 """Cycles in which a small processor copies a byte of a window, at least; of the array's clock."""
@@ -268,12 +277,21 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
     def wide_choice(
         self, workload: Conv2dWorkload, choice: Choice, cost: MachineCost
     ) -> Choice | None:
-        """The best choice of the wide space, if its estimate is clearly below that of a base
-        choice, or below what the base choice takes at least."""
+        """The best choice of the wide space, with a price for each product, if its estimate is
+        clearly below a base choice's, or below what the base choice takes at least; and in no case
+        much above that: of many short LOADs estimates are too high, as latencies overlap."""
         one = Choices.of([choice])
-        costs = self.estimate(workload, one, cost), lower_bound(self, workload, one, cost)
-        known = float(np.max(costs))
+        (known,) = self.estimate(workload, one, cost)
         if not isfinite(known):
             return None  # What is not modelled cannot be compared.
-        found = best_pipelined(workload, cost, known - _MARGIN * cost.overhead)
+        (bound,) = lower_bound(self, workload, one, cost)
+        below = _clearly_below(max(known, bound), cost)
+        if self.counts_are_exact(workload):
+            below = min(below, _ABOVE_BOUND * bound)
+        found = best_pipelined(workload, cost, below, PRODUCT_PRICE)
         return None if found is None else found[0]
+
+
+def _clearly_below(known: float, cost: MachineCost) -> float:
+    """What an estimate has to be below, to be better than `known` cycles by the margins."""
+    return known - max(_MARGIN * cost.overhead, _RELATIVE_MARGIN * known)

@@ -55,6 +55,8 @@ class TileCycles:
         Of compute for a pixel of a tile, at least: its resets, products and passes.
     rest
         From the start of compute, which micro-ops delay, to the end, at least.
+    extra
+        Added to what a choice takes: a price of its instructions.
     """
 
     workload: Conv2dWorkload
@@ -67,10 +69,19 @@ class TileCycles:
     image: Ints
     rates: Floats
     rest: Floats
+    extra: Floats
 
     @staticmethod
-    def of(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> TileCycles:
-        """The stages of choices."""
+    def of(
+        workload: Conv2dWorkload, choices: Choices, cost: MachineCost, price: float = 0.0
+    ) -> TileCycles:
+        """The stages of choices.
+
+        Parameters
+        ----------
+        price
+            Cycles to add for each of a choice's products.
+        """
         extents, durations = workload.extents, _durations(workload, choices, cost)
         image, resets, products, passes, _, stores = np.moveaxis(durations, 1, 0)
         loads, parts = loads_of_tile(workload, choices), choices["oc"] // choices["part"]
@@ -99,6 +110,7 @@ class TileCycles:
             image=images * loads["image_slots"] * image[:, 1, 1],
             rates=rates,
             rest=first + operands + volume * rates + last,
+            extra=price * products_of(workload, choices),
         )
 
     def least(self) -> Floats:
@@ -107,7 +119,8 @@ class TileCycles:
         loads = loads_of_tile(self.workload, self.choices)
         products = loads["weight_slots"] // loads["image_slots"]
         begin, stays = self.begin(np.arange(len(self.choices)), products)
-        return np.where(stays, self.bound(begin, self.rest, self.weights + self.image), np.inf)
+        bounds = self.bound(begin, self.rest, self.weights + self.image) + self.extra
+        return np.where(stays, bounds, np.inf)
 
     def begin(self, which: Ints, kernels: Ints) -> tuple[Ints, Bools]:
         """When compute starts, and whether micro-ops stay on chip.
@@ -175,7 +188,7 @@ class PipelinedCycles:
     def least(self) -> Floats:
         """Cycles that estimates are not below, without simulation; infinite where those are."""
         bounds = self.tiles.bound(self.begin, self.tiles.rest[self.which], self.loading)
-        return np.where(self.stays, bounds, np.inf)
+        return np.where(self.stays, bounds + self.tiles.extra[self.which], np.inf)
 
     def simulated(self, rows: Ints, limit: float) -> Floats:
         """Cycles of some choices, by row.
@@ -211,6 +224,7 @@ class PipelinedCycles:
             workload.weight[2] // choices["ky"],
             np.full(len(rows), tiles.operands),
             readers,
+            _of_parameters(workload, choices, tiles.cost),
         )
         found = np.full(len(rows), np.inf)
         simulate(
@@ -220,6 +234,7 @@ class PipelinedCycles:
             self.loading[rows].astype(np.float64),
             tiles.rates,
             which,
+            tiles.extra[which],
             np.array([limit]),
             workload.data[0],
             extents["y"],
@@ -232,10 +247,26 @@ class PipelinedCycles:
         return np.where(self.stays[rows], found, np.inf)
 
 
+def products_of(workload: Conv2dWorkload, choices: Choices) -> Floats:
+    """The number of products of each choice: most other instructions come with one."""
+    outputs = -(-workload.extents["oc"] // choices["oc"])
+    tiles = workload.data[0] * outputs * tiles_of_pixels(workload, choices)
+    products = tiles * loads_of_tile(workload, choices)["weight_slots"]
+    return products.astype(np.float64)
+
+
 def tiles_of_pixels(workload: Conv2dWorkload, choices: Choices) -> Ints:
     """The number of tiles along y and x."""
     y, x = (-(-workload.extents[axis] // choices[axis]) for axis in ("y", "x"))
     return np.asarray(y * x)
+
+
+def _of_parameters(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> Ints:
+    """Cycles of the load of a tile's parameters; 0 where those of all channels stay on chip."""
+    requantise = workload.epilogue.requantise
+    if requantise is None or requantise.resident:
+        return np.zeros(len(choices), np.int64)
+    return cost.load(MemoryId.PAR, choices["oc"])
 
 
 def _durations(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> Ints:

@@ -2,7 +2,8 @@
 
 Slots multiply the sizes of tiles by forty. So tiles come first, with one slot of each kind and
 every operand loaded once: what such a tile takes at least (`TileCycles.least`), its choices
-take at least. Tiles are looked at from the least bound on, until that is above the best estimate;
+take at least; and what the bus takes, with the slots of each operand that load least of those that
+fit. Tiles are looked at from the least bound on, until that is above the best estimate;
 of the choices of a tile those are simulated whose own bound is not, and each only until it is
 certain to be worse. What is left out cannot be the best, so that the result is the one of `argmin`
 over all choices that fit.
@@ -10,7 +11,7 @@ over all choices that fit.
 
 from __future__ import annotations
 
-from math import prod
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -18,6 +19,7 @@ import numpy as np
 from tandem.compiler.machines.accelerator.templates.conv2d_pipelined import (
     SLOTS,
     consistent,
+    repeats,
     space,
     usage,
 )
@@ -27,8 +29,9 @@ from tandem.compiler.machines.accelerator.templates.conv2d_pipelined_cycles impo
 )
 from tandem.compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
 from tandem.compiler.machines.accelerator.templates.machine_cost import MachineCost
-from tandem.compiler.plan.space import Bools, Choices, Ints
+from tandem.compiler.plan.space import Bools, Choices, Floats, Ints
 from tandem.compiler.te.knobs import Setting
+from tandem.hw.topology import MemoryId
 
 _FIRST: Final = 16
 """Number of tiles that are expanded first; every further batch has four times as many."""
@@ -37,19 +40,28 @@ _MOST: Final = 1024
 
 
 def best_choice(
-    workload: Conv2dWorkload, cost: MachineCost, below: float
+    workload: Conv2dWorkload, cost: MachineCost, below: float, price: float = 0.0
 ) -> tuple[dict[str, Setting], float] | None:
     """The choice that fits with the least estimate, and that: the first one of the space if there
-    are several; None if no estimate is below this number of cycles."""
+    are several; None if no estimate is below this number of cycles.
+
+    Parameters
+    ----------
+    price
+        Cycles to add to estimates for each product of a choice.
+    """
     tiles = _tiles(workload, cost)
-    stages = TileCycles.of(workload, tiles, cost)
+    stages = TileCycles.of(workload, tiles, cost, price)
     bounds = stages.least()
-    order = np.argsort(bounds, kind="stable")
     limit, best = float(np.nextafter(below, 0)), None
+    near = np.flatnonzero(bounds <= limit)
+    loading = _Loading.of(stages, near)
+    bounds = np.maximum(bounds[near], loading.least + stages.extra[near])
+    order = np.argsort(bounds, kind="stable")
     at, many = 0, _FIRST
     while at < len(order) and bounds[order[at]] <= limit:
         rows = order[at : at + many]
-        which, numbers, choices = _with_slots(tiles, rows[bounds[rows] <= limit])
+        which, numbers, choices = loading.with_slots(rows[bounds[rows] <= limit], limit)
         possible = consistent(workload, choices) & _fit(workload, choices, cost)
         numbers, choices = numbers[possible], choices.where(possible)
         cycles = PipelinedCycles.of(stages, which[possible], choices)
@@ -66,23 +78,69 @@ def best_choice(
     return None if best is None else (best[1], best[0][0])
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Loading:
+    """Cycles of the bus for the image and the weights of some tiles, by the settings of their
+    slots; infinite for those that do not fit.
+
+    Attributes
+    ----------
+    rows
+        The rows of the tiles, of those of `stages`.
+    image, weights
+        [tiles, settings] of `SLOTS`.
+    """
+
+    stages: TileCycles
+    rows: Ints
+    image: Floats
+    weights: Floats
+
+    @staticmethod
+    def of(stages: TileCycles, rows: Ints) -> _Loading:
+        """The loads of the tiles of these rows."""
+        workload, config = stages.workload, stages.cost.config
+        tiles = stages.choices.where(rows)
+
+        def times(knob: str, memory: MemoryId, repeat: int) -> Floats:
+            found = np.empty((len(rows), len(SLOTS[knob])))
+            for at, setting in enumerate(SLOTS[knob]):
+                columns = {**tiles.columns, knob: np.full(len(rows), setting)}
+                choices = Choices(columns, tiles.settings)
+                fits = usage(workload, choices)[memory] <= config.depth(memory)
+                fits &= consistent(workload, choices)
+                found[:, at] = np.where(fits, repeats(workload, choices)[repeat], np.inf)
+            return found
+
+        weights = times("weight_slots", MemoryId.WGT, 0) * stages.weights[rows, None]
+        image = times("image_slots", MemoryId.INP, 1) * stages.image[rows, None]
+        return _Loading(stages, rows, image, weights)
+
+    @property
+    def least(self) -> Floats:
+        """With the slots that load least."""
+        return self.image.min(axis=1) + self.weights.min(axis=1)
+
+    def with_slots(self, which: Ints, limit: float) -> tuple[Ints, Ints, Choices]:
+        """The choices of some tiles with slots whose loads are not above a limit: rows of tiles,
+        and what has the order of the space."""
+        tiles, extra = self.stages.choices, self.stages.extra[self.rows[which]]
+        loading = self.image[which, :, None] + self.weights[which, None, :] + extra[:, None, None]
+        within = np.repeat((loading <= limit)[..., None], len(SLOTS["sum_slots"]), axis=3)
+        tile, *settings = np.nonzero(within)
+        rows = self.rows[which[tile]]
+        columns = {name: column[rows] for name, column in tiles.columns.items()}
+        number = rows
+        for (name, known), setting in zip(SLOTS.items(), settings, strict=True):
+            columns[name] = np.array(known)[setting]
+            number = number * len(known) + setting
+        return rows, number, Choices(columns, tiles.settings)
+
+
 def _tiles(workload: Conv2dWorkload, cost: MachineCost) -> Choices:
     """The choices with one slot of each kind that fit, in the order of the space."""
     found = space(workload).choices({name: (1,) for name in SLOTS})
     return found.where(_fit(workload, found, cost))
-
-
-def _with_slots(tiles: Choices, rows: Ints) -> tuple[Ints, Ints, Choices]:
-    """The choices of some tiles with all numbers of slots: rows of tiles, and what has the order
-    of the space."""
-    several = prod(len(settings) for settings in SLOTS.values())
-    grid = np.meshgrid(*(np.array(settings) for settings in SLOTS.values()), indexing="ij")
-    columns = {name: np.repeat(column[rows], several) for name, column in tiles.columns.items()}
-    columns |= {
-        name: np.tile(column.ravel(), len(rows)) for name, column in zip(SLOTS, grid, strict=True)
-    }
-    numbers = (rows[:, None] * several + np.arange(several)).ravel()
-    return np.repeat(rows, several), numbers, Choices(columns, tiles.settings)
 
 
 def _fit(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> Bools:

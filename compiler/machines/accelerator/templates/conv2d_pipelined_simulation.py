@@ -28,6 +28,7 @@ def simulate(
     loading: Floats,
     rates: Floats,
     which: Ints,
+    extra: Floats,
     limits: Floats,
     batches: int,
     height: int,
@@ -43,7 +44,7 @@ def simulate(
     Parameters
     ----------
     numbers
-        What a choice is to the simulation, [choices, 17]; of columns the loop's first lines say
+        What a choice is to the simulation, [choices, 18]; of columns the loop's first lines say
         the names.
     durations
         As in `TileCycles`, [tiles, 6, 2, 2].
@@ -51,6 +52,8 @@ def simulate(
         Cycles of the bus that no choice is below, [choices]; `TileCycles.rates`, [tiles].
     which
         The tile of each choice.
+    extra
+        Cycles to add to what each choice takes, [choices].
     limits
         One number. If it is finite, cycles above it stay infinite, and it becomes the least of
         those that are found.
@@ -66,13 +69,14 @@ def simulate(
     weight_free, weight_box = weight[0], weight[1]
     bounded = limits[0] < _UNLIMITED
     for choice in range(len(found)):
-        if bounded and loading[choice] > limits[0]:
+        if bounded and loading[choice] + extra[choice] > limits[0]:
             continue
         row = which[choice]
         begin, steps, parts, channels, y, x, outputs = numbers[choice, :7]
         image_slots, weight_slots, sum_slots = numbers[choice, 7:10]
         keeps_image, keeps_weights, of_weights, behind, rows, operands = numbers[choice, 10:16]
         groups = channels // numbers[choice, 16]
+        parameters = numbers[choice, 17]
         down, across = (height + y - 1) // y, (width + x - 1) // x
         pixels = down * across
         tiles = batches * channels * pixels
@@ -107,6 +111,9 @@ def simulate(
             neither += (1 - a) * (1 - b)
             accumulators = tile % sum_slots
             residual = durations[row, 4, a, b]
+            if parameters > 0:
+                # A tile's parameters are loaded before its weights, over those of the tile before.
+                load = max(load, passed) + parameters
             for step in range(steps):
                 slot = images % image_slots
                 images += 1
@@ -147,11 +154,11 @@ def simulate(
                     operands = 0
                     store = max(store, compute + HANDOVER) + durations[row, 5, a, b]
                     stored[accumulators, part] = store + overhead
-                passed = compute + HANDOVER
+            passed = compute + HANDOVER
             volume += (y if a else height - (down - 1) * y) * (x if b else width - (across - 1) * x)
             if tile == most // 2 - 1:
                 half, half_volume = compute, volume
-            least = compute + rates[row] * (total - volume) + overhead - ROUNDING
+            least = compute + rates[row] * (total - volume) + overhead - ROUNDING + extra[choice]
             if bounded and least > limits[0]:
                 within = False
                 break
@@ -175,7 +182,7 @@ def simulate(
                     left = whole - neither
                 size = y if a else height - (down - 1) * y
                 size *= x if b else width - (across - 1) * x
-                loads = durations[row, 4, a, b]
+                loads = durations[row, 4, a, b] + parameters
                 if not keeps_image:
                     loads += steps * durations[row, 0, a, b]
                 if not keeps_weights:
@@ -183,7 +190,7 @@ def simulate(
                 work = steps * rows * durations[row, 2, a, b] + durations[row, 1, a, b]
                 work = parts * (work + durations[row, 3, a, b])
                 end += left * max(rate * size, float(max(loads, work)))
-        end = max(loading[choice], end + max(0, store - compute) + overhead)
+        end = max(loading[choice], end + max(0, store - compute) + overhead) + extra[choice]
         if not bounded or end <= limits[0]:
             found[choice] = end
         if bounded:

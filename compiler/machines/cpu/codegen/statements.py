@@ -91,7 +91,14 @@ def _for(frame: Frame, stmt: For, tasks: Tasks) -> None:
             if frame.lanes is not None:
                 raise frame.error(f"{stmt.var.name} is parallel within a vectorized loop")
             tasks.start(frame, stmt, _extent(frame, stmt), emit)
-        case LoopKind.PARALLEL | LoopKind.SERIAL | LoopKind.VIRTUAL_THREAD | LoopKind.EAGER:
+        case (
+            LoopKind.PARALLEL
+            | LoopKind.SERIAL
+            | LoopKind.VIRTUAL_THREAD
+            | LoopKind.EAGER
+            | LoopKind.BLOCKS
+            | LoopKind.THREADS
+        ):
             _serial(frame, stmt, tasks)
         case _:
             assert_never(stmt.kind)

@@ -9,6 +9,7 @@ import llvmlite
 
 from tandem.base.object_cache import ObjectCache
 from tandem.base.processor import object_of_text
+from tandem.compiler.machines.cpu.network.cells import refers
 from tandem.compiler.machines.cpu.network.frames import place_frames
 from tandem.compiler.machines.cpu.network.text import Program, network_text
 from tandem.runtime.artifact import (
@@ -19,6 +20,7 @@ from tandem.runtime.artifact import (
     Instruction,
     Kept,
     Manifest,
+    Reference,
     Return,
     RunStep,
 )
@@ -33,9 +35,8 @@ _SYSTEMS: Final = ("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu")
 
 
 def make_network(manifest: Manifest, code: Mapping[str, Code]) -> NetworkObject | None:
-    """The code of a network that the host runs alone; None if another device has a part of it, if
-    its calls nest without a known bound, if it has a heap, or if it is for a system without such
-    code."""
+    """The code of a network that the host runs alone; None if another device has a part of it, or
+    if it is for a system without such code."""
     kernels = {name: each for name, each in code.items() if isinstance(each, ObjectCode)}
     triples = {each.triple for each in kernels.values()}
     tensors = {each.name: each for each in manifest.tensors}
@@ -44,21 +45,23 @@ def make_network(manifest: Manifest, code: Mapping[str, Code]) -> NetworkObject 
         or any(isinstance(each.place, Kept) for each in manifest.tensors)
         or not 0 < len(manifest.steps) <= _MOST_STEPS
         or len(triples) != 1
-        or manifest.forms
         or not triples <= set(_SYSTEMS)
     ):
         return None
     functions = manifest.functions or (_straight(manifest),)
-    frames = place_frames(functions)
-    if frames is None:
-        return None
+    frames = place_frames(functions, [name for name in tensors if refers(tensors, name)])
     (triple,) = triples
     used = [*dict.fromkeys(step.code for step in manifest.steps)]
-    outside = [each.name for each in manifest.tensors if not isinstance(each.place, Arena)]
+    outside = [
+        tensor.name
+        for tensor in manifest.tensors
+        if not isinstance(tensor.place, Arena | Reference)
+    ]
     program = Program(
         functions,
         manifest.steps,
         tensors,
+        manifest.forms,
         {name: len(used) + at for at, name in enumerate(outside)},
         {name: at for at, name in enumerate(used)},
         {name: arguments_of(kernels[name]) for name in used},
@@ -74,6 +77,7 @@ def make_network(manifest: Manifest, code: Mapping[str, Code]) -> NetworkObject 
         frames.size,
         results,
         made,
+        len(manifest.forms) + len(functions) if program.has_heap else 0,
     )
 
 

@@ -1,23 +1,28 @@
 """The program of a whole network, in LLVM's language.
 
-Each function of the network is one here: `i64 @f3(state, frame)`. It returns 0 when its results are
-in place, 1 when the run was stopped, and 2 + n to go on with function n, whose frame is `next` in
-the state. Loops and branches of the network are branches here.
+Each function of the network is one here: `i64 @f3(state, frame, spare)`. It returns 0 when its
+results are in place, 1 when the run was stopped or has failed, and 2 + n to go on with function n,
+whose frame is `next` in the state. Loops and branches of the network are branches here. `spare` is
+the other frame of the region of a call, if its functions have regions (`frames`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from string import Template
-from typing import Final, assert_never
+from typing import assert_never
 
+from tandem.compiler.machines.cpu.network.cells import REFERENCE_BYTES, CellLayout, refers
 from tandem.compiler.machines.cpu.network.frames import Frames
+from tandem.compiler.machines.cpu.network.head_text import head_text
+from tandem.compiler.machines.cpu.network.heap_text import heap_text
 from tandem.runtime.artifact import (
+    MAX_CALLS,
     Arena,
     Branch,
     BranchForm,
     CallFunction,
+    Form,
     FunctionCode,
     Instruction,
     Jump,
@@ -31,81 +36,11 @@ from tandem.runtime.artifact import (
     TailCall,
     Tensor,
 )
-from tandem.runtime.native.network_object import ENTRY
-from tandem.runtime.native.network_state import NetworkState
-from tandem.runtime.native.pool_state import CallState
+from tandem.runtime.native.network_state import Failure, NetworkState
+from tandem.runtime.native.objects import ALIGNMENT
 
 DONE, STOPPED, FIRST = 0, 1, 2
 """What functions return: the first numbers of all."""
-
-_HEAD: Final = """
-declare i32 @clock_gettime(i32, ptr)
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-
-define internal i64 @now(ptr %state) {
-  %time = alloca { i64, i64 }
-  %clock.at = getelementptr i8, ptr %state, i64 $clock
-  %clock = load i64, ptr %clock.at
-  %number = trunc i64 %clock to i32
-  call i32 @clock_gettime(i32 %number, ptr %time)
-  %seconds = load i64, ptr %time
-  %rest.at = getelementptr i8, ptr %time, i64 8
-  %rest = load i64, ptr %rest.at
-  %scaled = mul i64 %seconds, 1000000000
-  %now = add i64 %scaled, %rest
-  ret i64 %now
-}
-
-; Adds the time since the last step to this one, and lets the caller stop the run.
-define internal i64 @after(ptr %state, i64 %step) noinline {
-  %now = call i64 @now(ptr %state)
-  %last.at = getelementptr i8, ptr %state, i64 $last
-  %last = load i64, ptr %last.at
-  store i64 %now, ptr %last.at
-  %taken = sub i64 %now, %last
-  %times.at = getelementptr i8, ptr %state, i64 $times
-  %times = load ptr, ptr %times.at
-  %time.at = getelementptr i64, ptr %times, i64 %step
-  %time = load i64, ptr %time.at
-  %longer = add i64 %time, %taken
-  store i64 %longer, ptr %time.at
-  %counts.at = getelementptr i8, ptr %state, i64 $counts
-  %counts = load ptr, ptr %counts.at
-  %count.at = getelementptr i64, ptr %counts, i64 %step
-  %count = load i64, ptr %count.at
-  %more = add i64 %count, 1
-  store i64 %more, ptr %count.at
-  %call.at = getelementptr i8, ptr %state, i64 $call
-  %call = load ptr, ptr %call.at
-  %next.at = getelementptr i8, ptr %call, i64 $next_poll
-  %next = load i64, ptr %next.at
-  %due = icmp sgt i64 %now, %next
-  br i1 %due, label %poll, label %rest
-poll:
-  %every.at = getelementptr i8, ptr %call, i64 $poll_every
-  %every = load i64, ptr %every.at
-  %later = add i64 %now, %every
-  store i64 %later, ptr %next.at
-  %poll.at = getelementptr i8, ptr %call, i64 $poll
-  %poll.function = load ptr, ptr %poll.at
-  call void %poll.function()
-  br label %rest
-rest:
-  %stopped.at = getelementptr i8, ptr %call, i64 $stopped
-  %stopped = load i64, ptr %stopped.at
-  ret i64 %stopped
-}
-
-define i64 @"$entry"(ptr %state) {
-  %now = call i64 @now(ptr %state)
-  %last.at = getelementptr i8, ptr %state, i64 $last
-  store i64 %now, ptr %last.at
-  %frames.at = getelementptr i8, ptr %state, i64 $frames
-  %frames = load ptr, ptr %frames.at
-  %status = call i64 @enter(ptr %state, i64 0, ptr %frames)
-  ret i64 %status
-}
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,27 +58,32 @@ class Program:
     arguments
         By the names of code: for each parameter of the kernel the number of the step's operand,
         inputs first.
+    forms
+        What cells hold.
     """
 
     functions: Sequence[FunctionCode]
     steps: Sequence[Step]
     tensors: Mapping[str, Tensor]
+    forms: Sequence[Form]
     slots: Mapping[str, int]
     kernels: Mapping[str, int]
     arguments: Mapping[str, Sequence[int]]
     frames: Frames
 
+    @property
+    def has_heap(self) -> bool:
+        """Whether it makes cells, or takes memory for calls."""
+        return bool(self.forms or self.frames.regions)
+
 
 def network_text(program: Program) -> str:
     """The module's text; the same for networks of the same steps, whatever their names."""
-    fields = {name: getattr(NetworkState, name).offset for name, _ in NetworkState._fields_}
-    fields |= {
-        name: getattr(CallState, name).offset for name in ("poll", "poll_every", "next_poll")
-    }
-    head = Template(_HEAD).substitute(fields, stopped=CallState.stopped.offset, entry=ENTRY)
+    begin, count = program.frames.references[program.functions[0].name]
     return "\n".join(
         (
-            head,
+            head_text(begin, count * REFERENCE_BYTES),
+            heap_text() if program.has_heap else "",
             *_dispatcher(len(program.functions)),
             *(
                 line
@@ -156,18 +96,24 @@ def network_text(program: Program) -> str:
 
 def _dispatcher(count: int) -> Iterator[str]:
     """`@enter`: runs a function, and those that it goes on with, to the end."""
-    yield "define internal i64 @enter(ptr %state, i64 %begin, ptr %first) {"
+    yield "define internal i64 @enter(ptr %state, i64 %begin, ptr %first, ptr %second) {"
     yield "entry:"
     yield f"  %next.at = getelementptr i8, ptr %state, i64 {NetworkState.next.offset}"
+    yield f"  %spare.at = getelementptr i8, ptr %state, i64 {NetworkState.spare.offset}"
     yield "  br label %again"
     yield "again:"
     yield "  %number = phi i64 [ %begin, %entry ], [ %following, %on ]"
     yield "  %frame = phi ptr [ %first, %entry ], [ %frame.next, %on ]"
+    yield "  %spare = phi ptr [ %second, %entry ], [ %spare.next, %on ]"
+    yield "  %stops = call i64 @breathe(ptr %state)"
+    yield "  %goes = icmp eq i64 %stops, 0"
+    yield "  br i1 %goes, label %run, label %stop"
+    yield "run:"
     labels = " ".join(f"i64 {number}, label %f{number}" for number in range(1, count))
     yield f"  switch i64 %number, label %f0 [ {labels} ]"
     for number in range(count):
         yield f"f{number}:"
-        yield f"  %r{number} = call i64 @f{number}(ptr %state, ptr %frame)"
+        yield f"  %r{number} = call i64 @f{number}(ptr %state, ptr %frame, ptr %spare)"
         yield "  br label %ended"
     yield "ended:"
     results = ", ".join(f"[ %r{number}, %f{number} ]" for number in range(count))
@@ -177,7 +123,10 @@ def _dispatcher(count: int) -> Iterator[str]:
     yield "on:"
     yield f"  %following = sub i64 %status, {FIRST}"
     yield "  %frame.next = load ptr, ptr %next.at"
+    yield "  %spare.next = load ptr, ptr %spare.at"
     yield "  br label %again"
+    yield "stop:"
+    yield f"  ret i64 {STOPPED}"
     yield "end:"
     yield "  ret i64 %status"
     yield "}"
@@ -196,13 +145,17 @@ class _Function:
 
     def lines(self) -> Sequence[str]:
         """Its definition; each instruction begins a block, so that others can jump to it."""
-        self._lines = [f"define internal i64 @f{self._number}(ptr %state, ptr %given) {{", "entry:"]
-        for name in ("slots", "workspace", "launch", "frames", "results"):
+        given = "ptr %state, ptr %given, ptr %given.spare"
+        self._lines = [f"define internal i64 @f{self._number}({given}) {{", "entry:"]
+        for name in ("slots", "workspace", "launch", "frames", "results", "waiting"):
             offset = getattr(NetworkState, name).offset
             self._put(f"%{name}.at = getelementptr i8, ptr %state, i64 {offset}")
-            self._put(f"%{name} = load ptr, ptr %{name}.at")
+            if name != "waiting":
+                self._put(f"%{name} = load ptr, ptr %{name}.at")
         self._put("%place = alloca ptr")
         self._put("store ptr %given, ptr %place")
+        self._put("%spare = alloca ptr")
+        self._put("store ptr %given.spare, ptr %spare")
         self._put("br label %i0")
         for at, instruction in enumerate(self._code.instructions):
             self._lines.append(f"i{at}:")
@@ -217,8 +170,7 @@ class _Function:
             case RunStep(step=number):
                 self._step(at, number)
             case Move(source=source, target=target):
-                size = self._program.tensors[target].bytes
-                self._copy(self._address(at, source), self._address(at, target), size)
+                self._assign(self._address(at, source), self._address(at, target), target)
                 self._put(f"br label %i{at + 1}")
             case MoveRow() as move:
                 self._move_row(at, move)
@@ -227,19 +179,20 @@ class _Function:
                 self._put(f"%holds{at} = icmp ne i8 %bool{at}, 0")
                 self._put(f"br i1 %holds{at}, label %i{at + 1}, label %i{otherwise}")
             case Jump(target=number):
-                self._put(f"br label %i{number}")
+                self._go_to(at, number)
             case CallFunction(function=name, inputs=inputs, outputs=outputs):
                 self._call(at, name, inputs, outputs)
             case TailCall(function=name, inputs=inputs):
                 self._goes_on(at, name, inputs)
             case Return():
-                for number, result in enumerate(self._code.results):
-                    where = self._address(at, result)
-                    place = self._new("getelementptr ptr, ptr %results, i64 " + str(number))
-                    self._put(f"store ptr {where}, ptr {place}")
-                self._put(f"ret i64 {DONE}")
-            case MakeCell() | BranchForm() | ReadCell():
-                raise AssertionError("no code is made of networks with a heap")
+                self._return(at)
+            case MakeCell(form=form, fields=fields, target=target):
+                self._make(at, form, fields, target)
+            case BranchForm(source=source, form=form, otherwise=otherwise):
+                _, same = self._form(at, source, form)
+                self._put(f"br i1 {same}, label %i{at + 1}, label %i{otherwise}")
+            case ReadCell(form=form, source=source, fields=fields):
+                self._read(at, form, source, fields)
             case _:
                 assert_never(instruction)
 
@@ -263,49 +216,191 @@ class _Function:
         kernel = self._slot(self._program.kernels[step.code])
         passed = ", ".join(f"ptr {each}" for each in (*addresses, "%workspace", "%launch"))
         self._put(f"call void {kernel}({passed})")
-        self._put(f"%stopped{at} = call i64 @after(ptr %state, i64 {number})")
-        self._put(f"%goes{at} = icmp eq i64 %stopped{at}, 0")
-        self._put(f"br i1 %goes{at}, label %i{at + 1}, label %stop")
+        self._stops(f"%stopped{at}", f"call i64 @after(ptr %state, i64 {number})", f"i{at + 1}")
+
+    def _go_to(self, at: int, number: int) -> None:
+        """Goes on with another instruction; the caller may stop loops."""
+        if number <= at:
+            self._stops(f"%breath{at}", "call i64 @breathe(ptr %state)", f"on{at}")
+            self._lines.append(f"on{at}:")
+        self._put(f"br label %i{number}")
+
+    def _stops(self, name: str, computed: str, on: str) -> None:
+        """Goes on at a label if what is computed is 0."""
+        self._put(f"{name} = {computed}")
+        self._put(f"{name}.goes = icmp eq i64 {name}, 0")
+        self._put(f"br i1 {name}.goes, label %{on}, label %stop")
+
+    # Cells ------------------------------------------------------------------------------------
+
+    def _make(self, at: int, form: int, fields: Sequence[str], target: str) -> None:
+        layout = CellLayout.of(self._program.forms[form])
+        numbers = f"i64 {form}, i64 {layout.references}, i64 {layout.bytes}"
+        cell = self._new(f"call ptr @make(ptr %state, {numbers})")
+        none = self._new(f"icmp eq ptr {cell}, null")
+        self._put(f"br i1 {none}, label %stop, label %made{at}")
+        self._lines.append(f"made{at}:")
+        for number, name in enumerate(fields):
+            reference = refers(self._program.tensors, name)
+            place = self._in_cell(cell, layout, number, reference=reference)
+            if reference:
+                held = self._new(f"load ptr, ptr {self._address(at, name)}")
+                self._put(f"call void @keep(ptr {held})")
+                self._put(f"store ptr {held}, ptr {place}")
+            else:
+                self._copy(self._address(at, name), place, layout.sizes[number])
+        self._put(f"call void @refer(ptr %state, ptr {self._address(at, target)}, ptr {cell})")
+        self._put(f"br label %i{at + 1}")
+
+    def _read(self, at: int, form: int, source: str, fields: Sequence[str]) -> None:
+        layout = CellLayout.of(self._program.forms[form])
+        cell, same = self._form(at, source, form)
+        self._put(f"br i1 {same}, label %read{at}, label %other{at}")
+        self._lines.append(f"other{at}:")
+        self._fail(Failure.FORM, self._number)
+        self._lines.append(f"read{at}:")
+        for number, name in enumerate(fields):
+            reference = refers(self._program.tensors, name)
+            place = self._in_cell(cell, layout, number, reference=reference)
+            if reference:
+                self._assign(place, self._address(at, name), name)
+            else:
+                self._copy(place, self._address(at, name), layout.sizes[number])
+        self._put(f"br label %i{at + 1}")
+
+    def _form(self, at: int, source: str, form: int) -> tuple[str, str]:
+        """A reference's cell, and whether it has a form."""
+        cell = self._new(f"load ptr, ptr {self._address(at, source)}")
+        place = self._new(f"getelementptr i8, ptr {cell}, i64 8")
+        found = self._new(f"load i32, ptr {place}")
+        return cell, self._new(f"icmp eq i32 {found}, {form}")
+
+    def _in_cell(self, cell: str, layout: CellLayout, number: int, *, reference: bool) -> str:
+        offset = layout.place(number, reference=reference)
+        return self._new(f"getelementptr i8, ptr {cell}, i64 {offset}")
+
+    def _assign(self, source: str, target: str, name: str) -> None:
+        """Copies a tensor as `name`, or refers to the cell that another place refers to."""
+        if not refers(self._program.tensors, name):
+            self._copy(source, target, self._program.tensors[name].bytes)
+            return
+        cell = self._new(f"load ptr, ptr {source}")
+        self._put(f"call void @keep(ptr {cell})")
+        self._put(f"call void @refer(ptr %state, ptr {target}, ptr {cell})")
+
+    def _leave(self, frame: str) -> None:
+        """The function's frame is free, and uses no cells."""
+        begin, count = self._program.frames.references[self._code.name]
+        if count:
+            first = self._new(f"getelementptr i8, ptr {frame}, i64 {begin}")
+            self._put(f"call void @leave(ptr %state, ptr {first}, i64 {count})")
+
+    def _fail(self, failure: Failure, function: int) -> None:
+        for field, value in (
+            (NetworkState.failure, failure.value),
+            (NetworkState.failed, function),
+        ):
+            place = self._new(f"getelementptr i8, ptr %state, i64 {field.offset}")
+            self._put(f"store i64 {value}, ptr {place}")
+        self._put("br label %stop")
+
+    # Calls ------------------------------------------------------------------------------------
+
+    def _return(self, at: int) -> None:
+        for number, result in enumerate(self._code.results):
+            where = self._address(at, result)
+            if refers(self._program.tensors, result):
+                where = self._new(f"load ptr, ptr {where}")
+                self._put(f"call void @keep(ptr {where})")
+            place = self._new("getelementptr ptr, ptr %results, i64 " + str(number))
+            self._put(f"store ptr {where}, ptr {place}")
+        self._leave(f"%frame{at}")
+        self._put(f"ret i64 {DONE}")
 
     def _call(self, at: int, name: str, inputs: Sequence[str], outputs: Sequence[str]) -> None:
-        number, first = self._numbers[name], self._program.frames.first[name]
-        frame = self._new(f"getelementptr i8, ptr %frames, i64 {first}")
+        number, frames = self._numbers[name], self._program.frames
+        region, other = frames.regions.get(name), "null"
+        if frames.regions:
+            self._wait(at, number)
+        if region is None:
+            frame = self._new(f"getelementptr i8, ptr %frames, i64 {frames.first[name]}")
+        else:
+            kind = len(self._program.forms) + number
+            numbers = f"i64 {kind}, i64 {region.bytes}, i64 {ALIGNMENT}"
+            frame = self._new(f"call ptr @allocate(ptr %state, {numbers})")
+            none = self._new(f"icmp eq ptr {frame}, null")
+            self._put(f"br i1 {none}, label %stop, label %region{at}")
+            self._lines.append(f"region{at}:")
+            other = self._new(f"getelementptr i8, ptr {frame}, i64 {region.second}")
         self._pass(at, name, inputs, frame)
-        self._put(f"%status{at} = call i64 @enter(ptr %state, i64 {number}, ptr {frame})")
-        self._put(f"%goes{at} = icmp eq i64 %status{at}, {DONE}")
-        self._put(f"br i1 %goes{at}, label %back{at}, label %stop")
+        operands = f"ptr %state, i64 {number}, ptr {frame}, ptr {other}"
+        self._stops(f"%status{at}", f"call i64 @enter({operands})", f"back{at}")
         self._lines.append(f"back{at}:")
         for position, output in enumerate(outputs):
             where = self._new(f"getelementptr ptr, ptr %results, i64 {position}")
             source = self._new(f"load ptr, ptr {where}")
-            self._copy(source, self._address(at, output), self._program.tensors[output].bytes)
+            target = self._address(at, output)
+            if refers(self._program.tensors, output):
+                self._put(f"call void @refer(ptr %state, ptr {target}, ptr {source})")
+            else:
+                self._copy(source, target, self._program.tensors[output].bytes)
+        if region is not None:
+            self._put(f"call void @recycle(ptr %state, i64 {kind}, ptr {frame})")
+        if frames.regions:
+            self._put(f"store i64 %waiting{at}, ptr %waiting.at")
         self._put(f"br label %i{at + 1}")
 
+    def _wait(self, at: int, number: int) -> None:
+        """One more call waits for a result, if that is not too many."""
+        self._put(f"%waiting{at} = load i64, ptr %waiting.at")
+        self._put(f"%many{at} = icmp uge i64 %waiting{at}, {MAX_CALLS}")
+        self._put(f"br i1 %many{at}, label %deep{at}, label %calls{at}")
+        self._lines.append(f"deep{at}:")
+        self._fail(Failure.CALLS, number)
+        self._lines.append(f"calls{at}:")
+        more = self._new(f"add i64 %waiting{at}, 1")
+        self._put(f"store i64 {more}, ptr %waiting.at")
+
     def _goes_on(self, at: int, name: str, inputs: Sequence[str]) -> None:
-        first, second = self._program.frames.first[name], self._program.frames.second[name]
-        frame = self._new(f"getelementptr i8, ptr %frames, i64 {first}")
-        if name == self._code.name:
-            # The frame that is not this one.
-            other = self._new(f"getelementptr i8, ptr %frames, i64 {second}")
-            here = self._new(f"icmp eq ptr %frame{at}, {frame}")
-            frame = self._new(f"select i1 {here}, ptr {other}, ptr {frame}")
-            self._pass(at, name, inputs, frame)
-            self._put(f"store ptr {frame}, ptr %place")
-            self._put("br label %i0")
-            return
+        frames = self._program.frames
+        if name in frames.regions:
+            frame = self._new("load ptr, ptr %spare")
+        else:
+            frame = self._new(f"getelementptr i8, ptr %frames, i64 {frames.first[name]}")
+            if name == self._code.name:
+                # The frame that is not this one.
+                second = frames.second[name]
+                other = self._new(f"getelementptr i8, ptr %frames, i64 {second}")
+                here = self._new(f"icmp eq ptr %frame{at}, {frame}")
+                frame = self._new(f"select i1 {here}, ptr {other}, ptr {frame}")
         self._pass(at, name, inputs, frame)
-        where = self._new(f"getelementptr i8, ptr %state, i64 {NetworkState.next.offset}")
-        self._put(f"store ptr {frame}, ptr {where}")
+        self._leave(f"%frame{at}")
+        if name == self._code.name:
+            self._put(f"store ptr {frame}, ptr %place")
+            self._put(f"store ptr %frame{at}, ptr %spare")
+            self._go_to(at, 0)
+            return
+        for field, value in ((NetworkState.next, frame), (NetworkState.spare, f"%frame{at}")):
+            where = self._new(f"getelementptr i8, ptr %state, i64 {field.offset}")
+            self._put(f"store ptr {value}, ptr {where}")
         self._put(f"ret i64 {FIRST + self._numbers[name]}")
 
     def _pass(self, at: int, name: str, inputs: Sequence[str], frame: str) -> None:
         """Copies operands to the parameters of a function, in a frame of it."""
-        called = self._program.functions[self._numbers[name]]
+        called, frames = self._program.functions[self._numbers[name]], self._program.frames
+        begin, count = frames.references[name]
+        if count:
+            first = self._new(f"getelementptr i8, ptr {frame}, i64 {begin}")
+            size = count * REFERENCE_BYTES
+            self._put(f"call void @llvm.memset.p0.i64(ptr {first}, i8 0, i64 {size}, i1 false)")
         for source, param in zip(inputs, called.params, strict=True):
-            tensor = self._program.tensors[param]
-            assert isinstance(tensor.place, Arena), "a parameter lies in its function's frame"
-            target = self._new(f"getelementptr i8, ptr {frame}, i64 {tensor.place.offset}")
-            self._copy(self._address(at, source), target, tensor.bytes)
+            place = self._program.tensors[param].place
+            offset = frames.places.get(param)
+            if offset is None:
+                assert isinstance(place, Arena), "a parameter lies in its function's frame"
+                offset = place.offset
+            target = self._new(f"getelementptr i8, ptr {frame}, i64 {offset}")
+            self._assign(self._address(at, source), target, param)
 
     def _copy(self, source: str, target: str, size: int) -> None:
         operands = f"ptr {target}, ptr {source}, i64 {size}, i1 false"
@@ -314,8 +409,9 @@ class _Function:
     def _address(self, at: int, name: str) -> str:
         """The address of a tensor for instruction `at`."""
         place = self._program.tensors[name].place
-        if isinstance(place, Arena):
-            return self._new(f"getelementptr i8, ptr %frame{at}, i64 {place.offset}")
+        offset = place.offset if isinstance(place, Arena) else self._program.frames.places.get(name)
+        if offset is not None:
+            return self._new(f"getelementptr i8, ptr %frame{at}, i64 {offset}")
         return self._slot(self._program.slots[name])
 
     def _slot(self, number: int) -> str:

@@ -66,6 +66,11 @@ def cpu_schedule(
     schedule = Schedule.of(*outputs, inputs=inputs, name=name)
     for stage in inlined:
         schedule = schedule.compute_inline(stage)
+    return scheduled_stages(schedule, simd, reassociate=reassociate)
+
+
+def scheduled_stages(schedule: Schedule, simd: Simd, *, reassociate: bool = False) -> Schedule:
+    """The initial schedule of any expressions, scheduled as `cpu_schedule` does."""
     schedule = inline_stages(schedule)
     stages = [each.name for each in blocks(schedule.program.body)]
     if any(nest_of(schedule, each).empty for each in stages):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import isfinite
 
+from tandem.compiler.tune.candidates import Candidates
 from tandem.compiler.tune.plain import to_plain
 from tandem.compiler.tune.records import Record
 from tandem.compiler.tune.run import DEFAULT
@@ -65,6 +66,7 @@ def _searches(
 def _points(done: TaskTuning, records: Sequence[Record]) -> tuple[Point, ...]:
     """All measured choices of the space, this run's and the records', each once."""
     candidates = done.tuning.candidates
+    assert isinstance(candidates, Candidates), "pages are of accelerators, whose choices are listed"
     costs = {trial.row: trial.outcome.cost for trial in done.tuning.trials}
     for record in records:
         row = candidates.row(record.choice)

@@ -313,22 +313,150 @@ def test_known_data_is_differentiated() -> None:
     )
 
 
-def test_no_gradient_passes_through_unknown_data() -> None:
-    """But beside it."""
-    function = graph(
-        LISTS
-        + """func @main(n: int64[], x: float64[], w: float64[]) -> float64[]:
+UNKNOWN = (
+    LISTS
+    + """func @main(n: int64[], x: float64[], w: float64[]) -> float64[]:
   b = @series(n, x)
   r = @total(b, w, float64[](0.0))
+  q = @total(b, x, r)
+  return q
+"""
+)
+"""A list whose length an input says, of which two sums are taken: two gradients of it are added."""
+
+
+def test_gradients_pass_through_data_whose_form_is_not_known() -> None:
+    function = graph(UNKNOWN)
+    step = value_and_grad(function)
+    assert "type List_float64_gradient = Zero_List_float64_gradient | Cons_" in text(step)
+    x, w = 0.5, 2.0
+    value, (dx, dw) = evaluate(step, [np.array(3), np.array(x), np.array(w)])
+    parts, slopes = [x], [1.0]
+    for _ in range(3):
+        slopes.append(slopes[-1] * np.cos(parts[-1]))
+        parts.append(np.sin(parts[-1]))
+    wanted = [
+        sum(parts[1:]) * (w + x),
+        sum(slopes[1:]) * (w + x) + sum(parts[1:]),
+        sum(parts[1:]),
+    ]
+    np.testing.assert_allclose([value, dx, dw], wanted)
+    _, (dx, dw) = evaluate(step, [np.array(0), np.array(x), np.array(w)])
+    assert (dx, dw) == (0, 0)
+
+
+def test_second_derivatives_pass_through_data() -> None:
+    function = graph(UNKNOWN)
+    step, second = value_and_grad(function), pullback(pullback(function, ["x"]), ["x"])
+    assert "type List_float64_gradient_gradient = Zero_" in text(second)
+    one = np.array(1.0)
+    (found,) = evaluate(second, [np.array(3), np.array(0.5), np.array(2.0), one, one])
+
+    def gradient(x: float) -> Array:
+        _, gradients = evaluate(step, [np.array(3), np.array(x), np.array(2.0)])
+        return np.asarray(gradients[0])
+
+    high, low = gradient(0.5 + 1e-5), gradient(0.5 - 1e-5)
+    np.testing.assert_allclose(found, (high - low) / 2e-5, rtol=1e-8)
+
+
+FORMS = """
+type Option = None | Some(float64[2], int64[])
+type Rose = Leaf | Node((float64[2], float64[]), Option, Roses)
+type Roses = Empty | More(Rose, Roses)
+
+func @rose(n: int64[], x: float64[2], s: float64[]) -> Rose:
+  more = greater(n, int64[](0))
+  r = if more:
+    m = subtract(n, int64[](1))
+    y = sin(x)
+    e = Empty()
+    a = @rose(m, y, s)
+    ae = More(a, e)
+    t = multiply(s, s)
+    b = @rose(m, x, t)
+    both = More(b, ae)
+    pair = (y, s)
+    odd = greater(n, int64[](1))
+    some = if odd:
+      it = Some(x, n)
+      yield it
+    else:
+      none = None()
+      yield none
+    node = Node(pair, some, both)
+    yield node
+  else:
+    leaf = Leaf()
+    yield leaf
+  return r
+
+func @sum(rose: Rose) -> float64[2]:
+  r = match rose:
+    Node(pair, some, below):
+      x = pair[0]
+      s = pair[1]
+      p = multiply(x, s)
+      q = match some:
+        Some(y, n):
+          yq = multiply(y, p)
+          yield yq
+        else:
+          yield p
+      t = @all(below)
+      u = add(q, t)
+      yield u
+    Leaf:
+      yield float64[2](0.0, 0.0)
+  return r
+
+func @all(roses: Roses) -> float64[2]:
+  r = match roses:
+    More(first, others):
+      a = @sum(first)
+      b = @all(others)
+      c = add(a, b)
+      yield c
+    Empty:
+      yield float64[2](0.0, 0.0)
+  return r
+
+func @main(n: int64[], x: float64[2], s: float64[]) -> float64[]:
+  rose = @rose(n, x, s)
+  a = @sum(rose)
+  b = @sum(rose)
+  c = multiply(a, b)
+  r = reduce_sum(c, keepdims=False)
   return r
 """
+"""Types that hold each other, tuples, and values that have no gradients."""
+
+
+def test_all_forms_of_data() -> None:
+    function = graph(FORMS)
+    step = value_and_grad(function)
+    x, s = np.array([0.4, -0.7]), np.array(1.3)
+    value, (dx, ds) = evaluate(step, [np.array(3), x, s])
+    np.testing.assert_array_equal(value, evaluate(function, [np.array(3), x, s]))
+    way, size = np.array([0.6, 0.8]), 1e-6
+    for found, moves in ((dx @ way, (way, 0)), (ds, (0 * way, 1))):
+        high, low = (
+            np.asarray(
+                evaluate(function, [np.array(3), x + d * moves[0], np.array(s + d * moves[1])])
+            )
+            for d in (size, -size)
+        )
+        np.testing.assert_allclose(found, (high - low) / (2 * size), rtol=1e-7)
+
+
+def test_data_types_that_have_no_gradients() -> None:
+    declared = UNKNOWN.replace("type List", "type List_float64_gradient = A(int64[])\ntype List", 1)
+    with pytest.raises(GradientError, match="a type List_float64_gradient is declared, and gradi"):
+        value_and_grad(graph(declared))
+    symbols = UNKNOWN.replace("float64[]", "float64[N]").replace("float64[N](0.0)", "s")
+    symbols = symbols.replace(
+        "w: float64[N]) -> float64[N]:\n  b", "w: float64[N], s: float64[N]):\n  b"
     )
-    given = [np.array(3), np.array(0.5), np.array(2.0)]
-    value, (dw,) = evaluate(value_and_grad(function, ["w"]), given)
-    np.testing.assert_allclose(dw, np.asarray(value) / 2.0)
-    message = (
-        r"^function total: r = match xs has no gradient: none passes through values of "
-        r"List\[float64\[\]\] whose constructors are not known; give their floats as arrays, or"
-    )
-    with pytest.raises(GradientError, match=message):
-        value_and_grad(function)
+    symbols = symbols.replace("  return q", "  l = reduce_sum(q, keepdims=False)\n  return l")
+    with pytest.raises(GradientError, match=r"List\[float64\[N\]\] has extents that are symbols"):
+        value_and_grad(graph(symbols))

@@ -1,4 +1,4 @@
-"""Gradients of random programs with branches, loops, recursion and closures."""
+"""Gradients of random programs with branches, loops, recursion, closures and lists."""
 
 from __future__ import annotations
 

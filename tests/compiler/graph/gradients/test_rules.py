@@ -32,6 +32,13 @@ REFUSED = {
 }
 """Calls of operators of floats that have no rule."""
 
+STRAIGHT = {
+    "fake_encode": ("fake_encode(x, s, table=[0, 1, -2, -1])", [1, 1, 1, 1, 1, 1]),
+    "fake_quantise": ("fake_quantise(x, s, low=-2, high=1)", [1, 1, 1, 0, 1, 0]),
+}
+"""Operators whose gradients are not those of their steps: calls, and the gradients that they have
+at 0.6, 0.2, -0.7, 9, -1.2 and -3 for a scale of 0.5."""
+
 INTEGERS = {
     *("arg_max", "arg_min", "bit_shift", "bitwise_and", "bitwise_not", "bitwise_or"),
     *("bitwise_xor", "equal", "greater", "greater_or_equal", "is_inf", "is_nan", "less"),
@@ -106,7 +113,8 @@ def test_central_differences(name: str) -> None:
 @pytest.mark.parametrize("name", OPERATORS)
 def test_every_operator_has_a_rule_or_is_refused(name: str) -> None:
     """An operator without a rule is named here, one with a rule is drawn above."""
-    listed = [names for names in (CASES.keys(), STEPS, REFUSED.keys(), INTEGERS) if name in names]
+    kinds = (CASES.keys(), STEPS, STRAIGHT.keys(), REFUSED.keys(), INTEGERS)
+    listed = [names for names in kinds if name in names]
     assert len(listed) == 1
     if OPERATORS[name].gradient is None:
         assert name in REFUSED or name in INTEGERS
@@ -120,6 +128,19 @@ def test_steps_are_constant(name: str) -> None:
     x, weights = np.array([[0.5, -1.5, 2.2], [1.0, 2.0, 3.0]], np.float32)
     (found,) = evaluate(pullback(function), [x, weights])
     np.testing.assert_array_equal(found, weights)
+
+
+@pytest.mark.parametrize("name", STRAIGHT)
+def test_straight_through(name: str) -> None:
+    call, slopes = STRAIGHT[name]
+    function = graph(
+        f"func @f(x: float32[6], s: float32[]) -> float32[6]:\n  y = {call}\n  return y"
+    )
+    x = np.array([0.6, 0.2, -0.7, 9.0, -1.2, -3.0], np.float32)
+    weights = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], np.float32)
+    of_data, of_scale = evaluate(pullback(function), [x, np.array(0.5, np.float32), weights])
+    np.testing.assert_array_equal(of_data, weights * slopes)
+    np.testing.assert_array_equal(of_scale, 0.0)
 
 
 @pytest.mark.parametrize("name", REFUSED)

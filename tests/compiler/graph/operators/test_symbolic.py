@@ -83,6 +83,8 @@ CASES = [
     ("x: float32[N, M, 3], s: float32[3]", "rms_norm(x, s)", "float32[N, M, 3]"),
     ("c: bool[N, 1], x: int8[3], y: int8[]", "where(c, x, y)", "int8[N, 3]"),
     ("x: float32[N, 3], y: float32[3]", "prelu(x, y)", "float32[N, 3]"),
+    ("x: float32[N, 3], s: float32[]", "fake_quantise(x, s)", "float32[N, 3]"),
+    ("x: float32[N, 3], s: float32[N, 1]", "fake_encode(x, s, table=[-1, 1])", "float32[N, 3]"),
     ("x: int32[N], y: int32[M, 1], z: int32[1, N]", "maximum(x, y, z)", "int32[M, N]"),
     ("x: float32[N]", "cast(x, to=int8)", "int8[N]"),
     ("x: float16[N]", "bit_cast(x, to=int16)", "int16[N]"),

@@ -8,8 +8,8 @@ import pytest
 from tandem.compiler.graph import Atom, Call, Constant, Function, Var
 from tandem.compiler.graph.evaluate import evaluate
 from tandem.compiler.graph.passes import InferTypes
-from tandem.compiler.machines.cpu.backend import CpuKernel, cpu_kernel
 from tandem.compiler.machines.cpu.codegen import CpuTarget, compile_function
+from tandem.compiler.machines.cpu.kernels import CpuKernel, cpu_kernel
 from tandem.compiler.machines.cpu.runner import NativeRunner
 from tandem.compiler.machines.cpu.target import cpu
 from tandem.compiler.plan.planner import Planner

@@ -17,9 +17,10 @@ from tandem.compiler.graph.passes import simplifying_passes, transform
 from tandem.compiler.graph.printer import text as graph_text
 from tandem.compiler.ir.printer import text
 from tandem.compiler.lower import lower
-from tandem.compiler.machines.cpu.backend import KernelBackend, cpu_kernel
+from tandem.compiler.machines.cpu.backend import KernelBackend
 from tandem.compiler.machines.cpu.codegen import CpuTarget
 from tandem.compiler.machines.cpu.codegen.module import build_module
+from tandem.compiler.machines.cpu.kernels import cpu_kernel
 from tandem.compiler.machines.cpu.processors import named_processor
 from tandem.compiler.machines.cpu.target import cpu
 from tandem.compiler.plan.planner import fitting_choices

@@ -251,3 +251,49 @@ func @main(c: float32[], x: float32[2]) -> float32[2]:
 """A list of functions, which is known."""
 
 PROGRAMS = (SUM, TREE, ROSE, OPTION, MAPPED, LAYERS)
+
+ALLOCATES = """type List[T] = Nil | Cons(T, List[T])
+
+func @last(all: List[float32[4]], start: float32[4]) -> float32[4]:
+  r = match all:
+    Nil:
+      yield start
+    Cons(head, tail):
+      t = @last(tail, head)
+      yield t
+  return r
+
+func @loop(n: int64[], kept: List[float32[4]], x: float32[4]) -> float32[4]:
+  more = greater(n, int64[](0))
+  r = if more:
+    m = subtract(n, int64[](1))
+    none = Nil[float32[4]]()
+    one = Cons(x, none)
+    two = Cons(x, one)
+    y = @last(two, x)
+    t = @loop(m, two, y)
+    yield t
+  else:
+    z = @last(kept, x)
+    yield z
+  return r
+
+func @long(n: int64[], all: List[float32[4]], x: float32[4]) -> List[float32[4]]:
+  more = greater(n, int64[](0))
+  r = if more:
+    m = subtract(n, int64[](1))
+    longer = Cons(x, all)
+    t = @long(m, longer, x)
+    yield t
+  else:
+    yield all
+  return r
+
+func @main(n: int64[], length: int64[], x: float32[4]) -> float32[4]:
+  none = Nil[float32[4]]()
+  y = @loop(n, none, x)
+  all = @long(length, none, y)
+  z = @last(all, x)
+  return z
+"""
+"""A loop that makes values and keeps the last of them, and one that makes a long one."""

@@ -98,3 +98,51 @@ func @main(i: int64[], n: int64[], x: float32[4, 2], row: float32[2]) -> float32
   return r
 """
 """Writes rows i to n - 1 of those that x has, in place; each is twice the one before."""
+
+TURNS = """type List[T] = Nil | Cons(T, List[T])
+
+func @up(n: int64[], all: List[int64[]]) -> int64[]:
+  more = greater(n, int64[](0))
+  r = if more:
+    m = subtract(n, int64[](1))
+    longer = Cons(n, all)
+    below = @down(m, longer)
+    again = @up(m, all)
+    both = add(below, again)
+    yield both
+  else:
+    s = @total(all, n)
+    yield s
+  return r
+
+func @down(n: int64[], all: List[int64[]]) -> int64[]:
+  large = greater(n, int64[](3))
+  r = if large:
+    m = subtract(n, int64[](1))
+    t = @across(all, m)
+    yield t
+  else:
+    u = @up(n, all)
+    yield u
+  return r
+
+func @across(all: List[int64[]], n: int64[]) -> int64[]:
+  t = @down(n, all)
+  return t
+
+func @total(all: List[int64[]], sum: int64[]) -> int64[]:
+  r = match all:
+    Nil:
+      yield sum
+    Cons(head, tail):
+      more = add(sum, head)
+      t = @total(tail, more)
+      yield t
+  return r
+
+func @main(n: int64[]) -> int64[]:
+  none = Nil[int64[]]()
+  y = @up(n, none)
+  return y
+"""
+"""Functions that wait for each other and end with each other, in two frames of a region."""

@@ -1,4 +1,5 @@
-"""Random programs that are smooth in their floats, with branches, loops, recursion and closures."""
+"""Random programs that are smooth in their floats, with branches, loops, recursion, closures and
+lists."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from random import Random
 from typing import Final
 
 VECTOR: Final = "float64[3]"
+LIST: Final = f"List[{VECTOR}]"
 FUNCTION: Final = f"fn({VECTOR}) -> {VECTOR}"
 
 _UNARY = ("sin", "cos", "tanh", "sigmoid", "softplus", "gelu", "negative", "identity")
@@ -37,6 +39,7 @@ class _Body:
     counts: list[str]
     depth: int
     lines: list[str] = field(default_factory=list)
+    lists: list[str] = field(default_factory=list)
 
     def let(self, value: str, stem: str = "v") -> str:
         name = self.program.name(stem)
@@ -49,6 +52,7 @@ class _Body:
     def step(self) -> None:
         random = self.program.random
         kinds = ["unary", "binary", "matrix", "if", "loop", "sum", "fun", "call", "choice"]
+        kinds += ["cons", "grow", "fold", "fold"]
         match random.choice(kinds):
             case "unary":
                 self.vectors.append(self.let(f"{random.choice(_UNARY)}({self.vector()})"))
@@ -71,6 +75,13 @@ class _Body:
                 self.vectors.append(self.let(f"call {callee}({self.vector()})"))
             case "choice" if len(self.callables) > 1:
                 self._choice()
+            case "cons":
+                last = random.choice(self.lists) if self.lists else self.let(f"Nil[{VECTOR}]()")
+                self.lists.append(self.let(f"Cons({self.vector()}, {last})", "all"))
+            case "grow" if self.counts and self.depth < 2:
+                self._grow()
+            case "fold" if self.lists and self.depth < 2:
+                self._fold(tail=random.random() < 0.5)
             case _:
                 self.vectors.append(self.let(f"tanh({self.vector()})"))
 
@@ -82,6 +93,7 @@ class _Body:
             [*self.conditions],
             [*self.counts],
             self.depth + 1,
+            lists=[*self.lists],
         )
         for _ in range(steps):
             body.step()
@@ -141,6 +153,57 @@ class _Body:
         condition = random.choice(self.conditions)
         self.vectors.append(self.let(f"@{name}({', '.join(operands)}, {condition}, {callee})"))
 
+    def _define(self, head: str, lines: list[str]) -> None:
+        """A function, whose value `r` these lines have."""
+        text = (f"func @{head}:", *(f"  {line}" for line in lines), "  return r")
+        self.program.functions.append("\n".join(text))
+
+    def _part(self, vectors: list[str]) -> _Body:
+        """The body of a branch of a function of its own."""
+        body = _Body(self.program, vectors, [], ["c"], [], self.depth + 1)
+        for _ in range(self.program.random.randrange(1, 4)):
+            body.step()
+        return body
+
+    def _grow(self) -> None:
+        """A loop that makes a list, and a call of it."""
+        random, name = self.program.random, self.program.name("grow")
+        body = self._part(["x", "a"])
+        value, held = body.vector(), body.vector()
+        more = (f"longer = Cons({held}, all)", f"again = @{name}(m, {value}, a, c, longer)")
+        lines = [
+            "go = greater(n, int64[](0))",
+            "r = if go:",
+            "  m = subtract(n, int64[](1))",
+            *(f"  {line}" for line in (*body.lines, *more, "yield again")),
+            "else:",
+            "  yield all",
+        ]
+        params = f"n: int64[], x: {VECTOR}, a: {VECTOR}, c: bool[], all: {LIST}"
+        self._define(f"{name}({params}) -> {LIST}", lines)
+        last = random.choice(self.lists) if self.lists else self.let(f"Nil[{VECTOR}]()")
+        operands = (random.choice(self.counts), self.vector(), self.vector())
+        given = (*operands, random.choice(self.conditions), last)
+        self.lists.append(self.let(f"@{name}({', '.join(given)})", "all"))
+
+    def _fold(self, tail: bool) -> None:
+        """A function that goes through a list, and a call of it."""
+        random, name = self.program.random, self.program.name("fold")
+        body = self._part(["first", "s", "a"])
+        more = [f"again = @{name}(others, {body.vector()}, a, c)"]
+        more += ["yield again"] if tail else [f"both = add(again, {body.vector()})", "yield both"]
+        lines = [
+            "r = match all:",
+            "  Nil:",
+            "    yield s",
+            "  Cons(first, others):",
+            *(f"    {line}" for line in (*body.lines, *more)),
+        ]
+        self._define(f"{name}(all: {LIST}, s: {VECTOR}, a: {VECTOR}, c: bool[]) -> {VECTOR}", lines)
+        given = (random.choice(self.lists), self.vector(), self.vector())
+        condition = random.choice(self.conditions)
+        self.vectors.append(self.let(f"@{name}({', '.join(given)}, {condition})"))
+
 
 def smooth_program(random: Random, steps: int = 8) -> str:
     """The text of a program of two vectors, two conditions and a count, that gives a scalar."""
@@ -158,4 +221,5 @@ def smooth_program(random: Random, steps: int = 8) -> str:
         f"func @main(x: {VECTOR}, y: {VECTOR}, c: bool[], d: bool[], n: int64[]) -> float64[]:",
         *(f"  {line}" for line in (*body.lines, *last, "return result")),
     ]
-    return "\n\n".join((*program.functions, "\n".join(lines))) + "\n"
+    declared = "type List[T] = Nil | Cons(T, List[T])"
+    return "\n\n".join((declared, *program.functions, "\n".join(lines))) + "\n"

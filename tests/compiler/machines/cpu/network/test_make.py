@@ -13,13 +13,14 @@ from tandem.compiler.machines.cpu.network import make_network
 from tandem.compiler.machines.cpu.target import cpu
 from tandem.runtime.artifact import Artifact, Provenance
 from tandem.runtime.native import NETWORK, NetworkObject
+from tests.support.compiler.graph.data_types import SUM as LISTS
 from tests.support.compiler.graph.graphs import graph
 from tests.support.compiler.graph.recursion import COUNT, EVEN, SUM, SWAP
 from tests.support.runtime.artifacts import compiled
 
 
 def built(program: str) -> Artifact:
-    sizes = {"N": 3} if "N" in program else None
+    sizes = {"N": 3} if "[N" in program else None
     target = cpu(CpuTarget.host(threads=1))
     return build(graph(program), [target], Provenance("net"), sizes=sizes)
 
@@ -29,9 +30,12 @@ def whole(artifact: Artifact) -> NetworkObject:
     return found
 
 
-@pytest.mark.parametrize(("program", "has_code"), [(COUNT, 1), (EVEN, 1), (SWAP, 1), (SUM, 0)])
-def test_loops_have_code_and_calls_without_a_bound_have_none(program: str, has_code: int) -> None:
-    assert len(built(program).of_kind(NetworkObject)) == has_code
+@pytest.mark.parametrize(
+    ("program", "kinds"), [(COUNT, 0), (EVEN, 0), (SWAP, 0), (SUM, 2), (LISTS, 5)]
+)
+def test_loops_recursion_and_data_types_have_code(program: str, kinds: int) -> None:
+    """Free memory is of as many kinds as there are functions and forms of cells, if of any."""
+    assert whole(built(program)).kinds == kinds
 
 
 def test_slots_are_the_kernels_and_what_lies_outside_the_arena() -> None:

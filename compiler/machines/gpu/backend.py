@@ -1,0 +1,138 @@
+"""The GPU's back end: schedules kernels and writes them in OpenCL C."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tandem.compiler.graph.expressions import tensors
+from tandem.compiler.graph.nodes import Call, Function, FunctionKind, Let
+from tandem.compiler.graph.opspec import OpSpec
+from tandem.compiler.graph.passes.fuse import Fuse
+from tandem.compiler.graph.passes.infer_types import InferTypes
+from tandem.compiler.graph.passes.pipeline import GraphPass
+from tandem.compiler.graph.types import TensorType
+from tandem.compiler.graph.visit import map_functions, rewrite_lets
+from tandem.compiler.machines.gpu.kernels import opencl_code
+from tandem.compiler.machines.gpu.lower.lowering import gpu_program
+from tandem.compiler.machines.gpu.machine import GpuMachine
+from tandem.compiler.machines.gpu.schedules.generic import gpu_schedule
+from tandem.compiler.plan.parts import ArtifactParts, Invocation
+from tandem.compiler.plan.target import Backend, Target
+from tandem.compiler.te import Tensor, placeholder
+from tandem.compiler.te.build import macs_of
+from tandem.runtime.artifact import Step
+from tandem.runtime.artifact.opencl import OpenClCode
+
+
+@dataclass(frozen=True, slots=True)
+class OnDevice:
+    """Says of each kernel which target runs it.
+
+    ::
+
+        kernel @relu(...)    ->    kernel[opencl] @relu(...)
+    """
+
+    target: str
+    name: str = "on-device"
+
+    def apply(self, function: Function) -> Function:
+        """The function with the kernels that it calls for the target."""
+
+        def on_target(let: Let) -> tuple[Let, ...]:
+            match let.value:
+                case Call(callee=Function(kind=FunctionKind.KERNEL, target="") as kernel):
+                    moved = replace(kernel, target=self.target)
+                    return (replace(let, value=replace(let.value, callee=moved)),)
+                case _:
+                    return (let,)
+
+        return map_functions(
+            function, lambda one: replace(one, body=rewrite_lets(one.body, on_target))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class GpuKernel:
+    """A compiled kernel.
+
+    Attributes
+    ----------
+    operands
+        For each input of the code, the number of the kernel's parameter.
+    operators
+        Names of the kernel's operators, in order.
+    macs
+        Useful multiply-accumulates.
+    """
+
+    code: OpenClCode
+    operands: tuple[int, ...]
+    operators: tuple[str, ...]
+    macs: int
+
+
+def gpu_kernel(kernel: Function, machine: GpuMachine) -> GpuKernel:
+    """A kernel, scheduled, lowered, checked for races and written in OpenCL C.
+
+    Raises
+    ------
+    LoweringError
+        As `gpu_program`.
+    CodegenError
+        As `opencl_text`.
+    """
+    inputs = _placeholders(kernel)
+    outputs = tensors(kernel, inputs)
+    schedule = gpu_schedule(*outputs, machine=machine, inputs=inputs, name=kernel.name)
+    code = opencl_code(gpu_program(schedule.program, machine))
+    numbers = {param.name: number for number, param in enumerate(kernel.params)}
+    operators = tuple(
+        let.value.callee.name
+        for let in kernel.body.lets
+        if isinstance(let.value, Call) and isinstance(let.value.callee, OpSpec)
+    )
+    operands = tuple(numbers[each.name] for each in code.inputs)
+    return GpuKernel(code, operands, operators, macs_of(outputs))
+
+
+def _placeholders(kernel: Function) -> list[Tensor]:
+    """A tensor for each parameter of a kernel."""
+    found = []
+    for param in kernel.params:
+        assert isinstance(param.type, TensorType), "verified: kernels take tensors"
+        stored = param.type.stored
+        found.append(placeholder(stored.static_shape(param.name), stored.dtype, param.name))
+    return found
+
+
+class GpuBackend(Backend):
+    """Compiles kernels to OpenCL C; each kernel once for all artifacts."""
+
+    def __init__(self, target: Target[GpuMachine]) -> None:
+        self.target = target
+        self._compiled: dict[str, GpuKernel] = {}
+
+    def passes(self) -> tuple[GraphPass, ...]:
+        return (Fuse(), OnDevice(self.target.name), InferTypes())
+
+    def step(self, call: Invocation, parts: ArtifactParts) -> Step:
+        kernel = call.kernel
+        if kernel.digest not in self._compiled:
+            parts.progress(f"compiling {kernel.name}")
+            self._compiled[kernel.digest] = gpu_kernel(kernel, self.target.machine)
+        made = self._compiled[kernel.digest]
+        name = kernel.name
+        while parts.code.get(name, made.code) is not made.code:
+            name = f"{name}_"
+        parts.code[name] = made.code
+        return Step(
+            name=call.name,
+            device=self.target.name,
+            code=name,
+            inputs=tuple(parts.tensor_of(call.operands[number]) for number in made.operands),
+            outputs=call.outputs,
+            operators=call.replaced or made.operators,
+            macs=made.macs,
+            reason=call.reason or "",
+        )

@@ -1,0 +1,1 @@
+"""Proofs over launches: no races on memory, and no barrier that only some threads reach."""

@@ -1,0 +1,1 @@
+"""Launches as text for a device's own compiler."""

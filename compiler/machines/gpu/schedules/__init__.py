@@ -1,0 +1,1 @@
+"""Schedules of operators on a GPU."""

@@ -1,0 +1,1 @@
+"""Sketches: schedules that are generated from tensor expressions, without templates."""

@@ -1,0 +1,65 @@
+"""`tandem devices`, and `--device opencl` of other commands."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from tandem.scripts.cli import app
+from tests.support.compiler.machines.gpu.on_opencl import opencl_device
+
+
+def listed() -> dict[str, dict[str, str]]:
+    """The first device of each option."""
+    result = CliRunner().invoke(app, ["devices", "--json"])
+    assert result.exit_code == 0
+    rows = json.loads(result.stdout)["devices"]
+    return {row["option"]: row for row in reversed(rows)}
+
+
+def test_every_value_of_the_option() -> None:
+    assert [*sorted(listed())] == ["accelerator", "cpu", "opencl"]
+    assert CliRunner().invoke(app, ["devices"]).output.count("\n") > 3
+
+
+def test_without_pyopencl(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyopencl", None)
+    row = listed()["opencl"]
+    assert row["name"] == ""
+    assert "tandem-workbench[opencl]" in row["detail"]
+    result = CliRunner().invoke(app, ["run", "digits", "--device", "opencl"])
+    assert result.exit_code == 1
+    assert "OpenCL needs pyopencl" in result.output
+
+
+REFUSED = {
+    "--check is for --device accelerator: with --device opencl": ("run", "digits", "--check"),
+    "--report shows the accelerator: not with --device": ("run", "digits", "--report", "a.html"),
+    "a library in C has no code": ("export", "digits", "-o", "folder"),
+    "schedules of a GPU are not tuned": ("tune", "digits"),
+    "--threads is for --device cpu": ("compile", "digits", "-o", "a", "--threads", "2"),
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_refusals(message: str) -> None:
+    result = CliRunner().invoke(app, [*REFUSED[message], "--device", "opencl"])
+    assert result.exit_code
+    assert message in " ".join(result.output.replace("│", " ").split())
+
+
+def test_a_network(tmp_path: Path) -> None:
+    opencl_device()
+    found = []
+    for device in ("opencl", "cpu"):
+        path = tmp_path / f"{device}.npz"
+        given = ["run", "digits", "--device", device, "--output", str(path)]
+        result = CliRunner().invoke(app, given)
+        assert result.exit_code == 0, result.output
+        found.append(np.load(path))
+    assert all(np.array_equal(found[0][name], found[1][name]) for name in found[1])

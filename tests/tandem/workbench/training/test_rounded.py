@@ -1,0 +1,97 @@
+"""Training with rounded weights: the model that comes of it, and its scales."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from onnx import ModelProto, TensorProto, helper, numpy_helper
+
+from tandem.compiler.errors import QuantisationError
+from tandem.compiler.frontends.onnx import import_model
+from tandem.compiler.graph.evaluate import evaluate
+from tandem.compiler.graph.passes import Fuse, transform
+from tandem.compiler.machines.cpu.runner import NativeRunner
+from tandem.compiler.quantise.network import quantise_network
+from tandem.compiler.quantise.options import QuantiseOptions
+from tandem.compiler.quantise.weight_kinds import WeightKind
+from tandem.compiler.quantise.weight_options import WeightOptions
+from tandem.workbench.training.rounded import RoundedTraining, calibration
+from tandem.workbench.training.samples import ArraySamples
+from tandem.workbench.training.trainable import trainable
+from tandem.workbench.training.trainer import TrainingOptions
+
+FEATURES, HIDDEN, CLASSES, BATCH = 8, 16, 3, 32
+RANDOM = np.random.default_rng(0)
+CENTRES = RANDOM.standard_normal((CLASSES, FEATURES)) * 1.5
+LABELS = RANDOM.integers(0, CLASSES, 256)
+DATA = (CENTRES[LABELS] + RANDOM.standard_normal((256, FEATURES))).astype(np.float32)
+TERNARY = QuantiseOptions(weights=WeightOptions(WeightKind.TERNARY))
+OPTIONS = TrainingOptions(batch=BATCH, epochs=4, rate=1e-2)
+
+
+def model() -> ModelProto:
+    """Two dense layers with random weights."""
+    weights = {
+        "inner.weight": RANDOM.standard_normal((HIDDEN, FEATURES)) / np.sqrt(FEATURES),
+        "inner.bias": np.zeros(HIDDEN),
+        "outer.weight": RANDOM.standard_normal((CLASSES, HIDDEN)) / np.sqrt(HIDDEN),
+    }
+    nodes = [
+        helper.make_node("Gemm", ["x", "inner.weight", "inner.bias"], ["h"], transB=1),
+        helper.make_node("Relu", ["h"], ["r"]),
+        helper.make_node("Gemm", ["r", "outer.weight"], ["y"], transB=1),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "net",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", FEATURES])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["N", CLASSES])],
+        [numpy_helper.from_array(array.astype("f4"), name) for name, array in weights.items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def test_a_network_of_ternary_weights_that_was_trained() -> None:
+    found = trainable(model(), BATCH)
+    samples = ArraySamples({"x": DATA, "target": LABELS})
+    training = RoundedTraining.of(found, found.weights, samples, OPTIONS, TERNARY, samples)
+    before = training.trainer.fixed.copy()
+    steps = []
+    state = training.run(lambda state, total: steps.append((state.step, total)))
+    assert steps == [(step + 1, 32) for step in range(32)]
+    losses = [epoch.held_out for epoch in state.epochs]
+    assert losses[-1] is not None
+    assert losses[0] is not None
+    assert losses[-1] < losses[0]
+    scales = training.trainer.fixed
+    assert scales.keys() == before.keys()
+    assert any(not np.array_equal(scales[name], before[name]) for name in scales)
+    trained = training.model
+    for tensor in trained.graph.initializer:
+        rows = numpy_helper.to_array(tensor)
+        if rows.ndim == 2:
+            # Ternary codes have four entries, -2 too.
+            assert all(len(np.unique(row)) <= 4 for row in rows)
+    network = import_model(trained).function
+    integers = quantise_network(network, [[DATA]], NativeRunner(), TERNARY)
+    logits = evaluate(transform(integers.function, (Fuse(),)), [DATA], NativeRunner())
+    right = np.mean(np.argmax(np.asarray(logits), 1) == LABELS)
+    _, accuracy = training.trainer.measure(samples)
+    assert accuracy is not None
+    assert right > 0.9
+    assert abs(right - accuracy) < 0.02
+
+
+def test_the_inputs_of_the_calibration() -> None:
+    found = trainable(model(), BATCH)
+    samples = ArraySamples({"x": DATA, "target": LABELS})
+    batches = calibration(found, samples, BATCH)
+    np.testing.assert_array_equal(np.concatenate([x for (x,) in batches]), DATA[:128])
+
+
+def test_formats_that_layers_choose_are_refused() -> None:
+    found = trainable(model(), BATCH)
+    samples = ArraySamples({"x": DATA, "target": LABELS})
+    auto = QuantiseOptions(weights=WeightOptions(WeightKind.AUTO))
+    with pytest.raises(QuantisationError, match=r"^training with weights in auto: formats"):
+        RoundedTraining.of(found, found.weights, samples, OPTIONS, auto)
