@@ -10,6 +10,7 @@ import typer
 
 from tandem.api.training import Training, train
 from tandem.base.files import check_destination
+from tandem.compiler.quantise.weight_kinds import WeightKind
 from tandem.scripts.command_line import command_line
 from tandem.scripts.completion import complete_model
 from tandem.scripts.console import errors_in_one_line, print_json
@@ -17,6 +18,7 @@ from tandem.scripts.model_options import ThreadsOption
 from tandem.scripts.options import DebugOption, JsonOption, SeedOption
 from tandem.scripts.outputs import ForceOption, check_outputs
 from tandem.scripts.progress import show_activity
+from tandem.scripts.weight_options import WeightGroupOption
 from tandem.workbench.models import model_inputs
 from tandem.workbench.pages.training.write import write_page
 from tandem.workbench.pages.write import check_page
@@ -106,7 +108,7 @@ def command(
             "--epochs",
             metavar="N",
             min=1,
-            help="How often all samples are seen (default: 10, and of `digits` 40).",
+            help="How often all samples are seen (default: 10, and of `digits` 100).",
         ),
     ] = None,
     steps: Annotated[
@@ -151,6 +153,16 @@ def command(
             help="Weights that stay as they are; * stands for any characters; may be repeated.",
         ),
     ] = None,
+    weights: Annotated[
+        WeightKind | None,
+        typer.Option(
+            "--weights",
+            help="Round weights and values while they are trained, as --weights of the other "
+            "commands will: int8, int4, mxfp4, nf4, ternary or binary. Training begins with the "
+            "model's weights then (default: real numbers).",
+        ),
+    ] = None,
+    weight_group: WeightGroupOption = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(
@@ -213,6 +225,8 @@ def command(
                 held_out=held_out,
                 initial=None if initial is None else initial.value,
                 freeze=freeze or [],
+                weights=None if weights is None else weights.value,
+                weight_group=weight_group,
                 checkpoint=checkpoint,
                 checkpoint_seconds=checkpoint_seconds,
                 threads=threads,

@@ -1,6 +1,7 @@
 """Built-in networks, as ONNX models.
 
-`scripts/train_digits.py` has trained `digits`; the others are made with random weights.
+The weights of `digits` were trained; `tandem train digits` trains others, with the same images. The
+other networks are made with random weights.
 """
 
 from __future__ import annotations

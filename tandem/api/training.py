@@ -14,8 +14,11 @@ from tandem.api.loading import Loadable, in_memory, load, model_of
 from tandem.api.model import Model
 from tandem.api.progress import Progress, steps_of
 from tandem.base.files import write_atomically
-from tandem.compiler.errors import GradientError
+from tandem.compiler.errors import GradientError, QuantisationError
 from tandem.compiler.graph.gradients import Adam, Optimiser, Sgd
+from tandem.compiler.quantise.options import QuantiseOptions
+from tandem.compiler.quantise.weight_kinds import DEFAULT_GROUP, WeightKind
+from tandem.compiler.quantise.weight_options import WeightOptions
 from tandem.workbench.arguments import at_least, choice, expect, file_path, texts, value_errors
 from tandem.workbench.errors import TrainingError
 from tandem.workbench.models import source_of
@@ -30,6 +33,8 @@ from tandem.workbench.training.schedules import Curve, Schedule
 from tandem.workbench.training.trainer import Checkpoints, TrainingOptions
 
 OPTIMIZERS = ("adam", "sgd")
+TRAINED = tuple(kind for kind in WeightKind if kind is not WeightKind.AUTO)
+"""The formats of weights that are trained."""
 _COLUMNS = (
     Column("epoch", int, "from 1 on"),
     Column("step", int, "the steps so far"),
@@ -179,13 +184,15 @@ def train(
     held_out: int | None = None,
     initial: str | None = None,
     freeze: Sequence[str] = (),
+    weights: str | None = None,
+    weight_group: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_seconds: float = 30.0,
     threads: int | None = None,
     seed: int = 0,
     progress: Progress = None,
 ) -> Training:
-    """Train a model on this processor, in float32.
+    """Train a model on this processor, in float32, or rounded as it will be quantised.
 
     Parameters
     ----------
@@ -211,6 +218,10 @@ def train(
         `given`: the model's weights, or `random`.
     freeze
         Names of weights that stay as they are; `*` stands for any characters.
+    weights, weight_group
+        A format of compressed weights, as of `compile`, or `int8`: weights and values are rounded
+        while the network is trained, and `compile` with this format keeps the weights that come of
+        it. Such a training begins with the model's weights by default, and has no checkpoint.
     checkpoint, checkpoint_seconds
         A file for the state, written so often; if it exists, training goes on from there, and is
         equal, bit for bit, to one that was not interrupted.
@@ -267,6 +278,7 @@ def train(
         ),
         freeze=texts("freeze", freeze),
         shapes=found.options.shapes,
+        rounding=rounding_of(weights, weight_group),
         what=str(data) if isinstance(data, str | os.PathLike) else "data",
     )
     checkpoints = (
@@ -284,6 +296,20 @@ def train(
         trained, source=source_of(trained.read, found.options, dict(found.source.imported.bound))
     )
     return Training(trained, epoch_table(state), len(plan.held_out), state.seconds)
+
+
+def rounding_of(weights: str | None, group: int | None) -> QuantiseOptions | None:
+    """How a network rounds that is trained with weights in a format; raises as `train`."""
+    if weights is None:
+        if group is not None:
+            raise TrainingError("weight_group is for weights in a format")
+        return None
+    kind = WeightKind(choice("weights", weights, [each.value for each in TRAINED]))
+    if group is not None and not kind.has_groups:
+        raise TrainingError(f"weights in {weights} have no groups with a scale")
+    with value_errors(QuantisationError):
+        size = DEFAULT_GROUP if group is None else at_least("weight_group", group, 1)
+        return QuantiseOptions(weights=WeightOptions(kind, size))
 
 
 def described(state: State) -> str:

@@ -12,11 +12,13 @@ import numpy as np
 from onnx import ModelProto
 
 from tandem.compiler.frontends.onnx import StatedShape
+from tandem.compiler.quantise.options import QuantiseOptions
 from tandem.workbench.errors import TrainingError
 from tandem.workbench.models import ReadModel
 from tandem.workbench.training.checkpoints import State
 from tandem.workbench.training.data_files import array_samples
 from tandem.workbench.training.digits import OPTIONS, digits_samples
+from tandem.workbench.training.rounded import RoundedTraining
 from tandem.workbench.training.samples import Array, ArraySamples
 from tandem.workbench.training.trainable import Trainable, trainable
 from tandem.workbench.training.trainer import Checkpoints, Report, Trainer, TrainingOptions
@@ -44,6 +46,8 @@ class Plan:
     ----------
     belongs
         What the training is: see `write_checkpoint`.
+    rounding
+        How the network rounds while it is trained; None for real numbers.
     """
 
     trainable: Trainable
@@ -52,9 +56,10 @@ class Plan:
     options: TrainingOptions
     weights: Mapping[str, Array]
     belongs: Mapping[str, str]
+    rounding: QuantiseOptions | None = None
 
     def trainer(self) -> Trainer:
-        """The training, compiled for this processor; raises as `Trainer`."""
+        """The training in real numbers, compiled for this processor; raises as `Trainer`."""
         held_out = self.held_out if len(self.held_out) else None
         return Trainer(
             *(self.trainable.function, self.weights, self.samples, self.options),
@@ -64,7 +69,27 @@ class Plan:
     def run(
         self, checkpoints: Checkpoints | None = None, report: Report | None = None
     ) -> tuple[ModelProto, State]:
-        """The model that was trained, and the state at the end; raises as `Trainer.run`."""
+        """The model that was trained, and the state at the end.
+
+        Raises
+        ------
+        TrainingError, OSError
+            As of `Trainer.run`; a checkpoint of a training that rounds.
+        CompilerError
+            As of `fake_quantised`.
+        """
+        if self.rounding is not None:
+            if checkpoints is not None:
+                raise TrainingError(
+                    f"training with weights in {self.rounding.weights} keeps no checkpoint: it "
+                    "would have no scales"
+                )
+            rounded = RoundedTraining.of(
+                *(self.trainable, self.weights, self.samples, self.options, self.rounding),
+                self.held_out if len(self.held_out) else None,
+            )
+            state = rounded.run(report)
+            return rounded.model, state
         trainer = self.trainer()
         state = trainer.run(checkpoints, self.belongs, report)
         return self.trainable.with_weights(trainer.weights), state
@@ -80,6 +105,7 @@ def plan_training(
     freeze: Sequence[str] = (),
     shapes: Sequence[StatedShape] = (),
     what: str = "data",
+    rounding: QuantiseOptions | None = None,
 ) -> Plan:
     """A training of a model.
 
@@ -90,7 +116,7 @@ def plan_training(
     held_out
         How many of the samples are measured only; by default a tenth. `digits` has 360.
     initial
-        By default random weights of `digits`, and those of other models as they are.
+        By default random weights of `digits` that does not round, and else the model's.
     freeze, shapes
         As of `trainable`.
 
@@ -114,7 +140,7 @@ def plan_training(
         number = len(whole) // 10 if held_out is None else held_out
         samples, unseen = whole.split(number, options.seed)
     if initial is None:
-        initial = Initial.RANDOM if own else Initial.GIVEN
+        initial = Initial.RANDOM if own and rounding is None else Initial.GIVEN
     weights = found.random_weights(options.seed) if initial is Initial.RANDOM else found.weights
     belongs = {
         "model": _digest(read.proto, weights),
@@ -124,7 +150,7 @@ def plan_training(
             if field.name != "threads"
         },
     }
-    return Plan(found, samples, unseen, replace(options), weights, belongs)
+    return Plan(found, samples, unseen, replace(options), weights, belongs, rounding)
 
 
 def _plain(value: Any) -> Any:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
+from tandem.api.training import rounding_of
 from tandem.compiler.errors import QuantisationError
 from tandem.compiler.frontends.onnx import import_model
 from tandem.compiler.graph.evaluate import evaluate
@@ -15,10 +19,12 @@ from tandem.compiler.quantise.network import quantise_network
 from tandem.compiler.quantise.options import QuantiseOptions
 from tandem.compiler.quantise.weight_kinds import WeightKind
 from tandem.compiler.quantise.weight_options import WeightOptions
+from tandem.workbench.errors import ArgumentValueError, TrainingError
+from tandem.workbench.training.plan import Plan
 from tandem.workbench.training.rounded import RoundedTraining, calibration
 from tandem.workbench.training.samples import ArraySamples
 from tandem.workbench.training.trainable import trainable
-from tandem.workbench.training.trainer import TrainingOptions
+from tandem.workbench.training.trainer import Checkpoints, TrainingOptions
 
 FEATURES, HIDDEN, CLASSES, BATCH = 8, 16, 3, 32
 RANDOM = np.random.default_rng(0)
@@ -95,3 +101,29 @@ def test_formats_that_layers_choose_are_refused() -> None:
     auto = QuantiseOptions(weights=WeightOptions(WeightKind.AUTO))
     with pytest.raises(QuantisationError, match=r"^training with weights in auto: formats"):
         RoundedTraining.of(found, found.weights, samples, OPTIONS, auto)
+
+
+def test_a_plan_that_rounds_gives_the_rounded_model(tmp_path: Path) -> None:
+    found = trainable(model(), BATCH)
+    samples = ArraySamples({"x": DATA, "target": LABELS})
+    few = replace(OPTIONS, epochs=1)
+    plan = Plan(found, samples, samples, few, found.weights, {}, TERNARY)
+    trained, state = plan.run()
+    assert state.step == 8
+    arrays = {each.name: numpy_helper.to_array(each) for each in trained.graph.initializer}
+    assert all(len(np.unique(row)) <= 4 for row in arrays["inner.weight"])
+    with pytest.raises(TrainingError, match=r"^training with weights in ternary keeps no checkp"):
+        plan.run(Checkpoints(tmp_path / "state"))
+
+
+def test_formats_by_name() -> None:
+    assert rounding_of(None, None) is None
+    assert rounding_of("int4", 64) == QuantiseOptions(weights=WeightOptions(WeightKind.INT4, 64))
+    with pytest.raises(ArgumentValueError, match=r"weights"):
+        rounding_of("auto", None)
+    with pytest.raises(TrainingError, match=r"^weights in ternary have no groups with a scale$"):
+        rounding_of("ternary", 64)
+    with pytest.raises(TrainingError, match=r"^weight_group is for weights in a format$"):
+        rounding_of(None, 32)
+    with pytest.raises(ArgumentValueError, match=r"groups of 5 weights: 16, 32, 64, 128"):
+        rounding_of("int4", 5)
