@@ -72,9 +72,8 @@ class Layer(nn.Module):
         """The sum of the input and both branches."""
         batch, length, width = x.shape
         shape = (batch, length, 4, width // 4)
-        q, k, v = (
-            part.reshape(shape).transpose(1, 2) for part in self.qkv(self.one(x)).chunk(3, 2)
-        )
+        parts = self.qkv(self.one(x)).chunk(3, 2)
+        q, k, v = (each.reshape(shape).transpose(1, 2) for each in parts)
         scores = torch.softmax(q @ k.transpose(2, 3) / math.sqrt(width // 4), -1)
         x = x + self.out((scores @ v).transpose(1, 2).reshape(batch, length, width))
         return x + self.down(torch.relu(self.up(self.two(x))))

@@ -17,6 +17,7 @@ TEXTS = {
     "tandem.scripts.errors": "what options refuse",
     "tandem.scripts.completion": "what shells offer",
     "tandem.scripts.calibration": "the text of a warning",
+    "tandem.scripts.layer_names": "what options that name layers refuse",
     "tandem.scripts.run.outputs": "the file of --output",
     "tandem.scripts.search.export": "what --export refuses",
     "tandem.scripts.command_line": "what made a page",
