@@ -1,6 +1,7 @@
 """Built-in networks, as ONNX models.
 
-`scripts/train_digits.py` has trained `digits`; the others are made with random weights.
+`scripts/train_digits.py` has trained `digits`, and `scripts/train_tinylm.py` `tinylm`; the others
+are made with random weights.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from tandem.compiler.models.mobilenet import (
     mobilenet_v2_tiny,
 )
 from tandem.compiler.models.resnet import resnet18, resnet34, resnet50
+from tandem.compiler.models.tinylm import tinylm
 from tandem.compiler.models.vit import vit, vit_tiny
 
 __all__ = ["BUILT_IN", "built_in", "resnet18", "resnet34", "resnet50"]
@@ -63,6 +65,7 @@ BUILT_IN: Final[Mapping[str, Callable[[int], ModelProto]]] = MappingProxyType(
         "llama-tiny": llama_tiny,
         "llama-decode": llama_decode,
         "llama-decode-tiny": llama_decode_tiny,
+        "tinylm": tinylm,
     }
 )
 """Functions from the seed of random weights to the model, by name."""
