@@ -18,7 +18,7 @@ from tandem.runtime.native import NativeFunction, NetworkObject, ThreadPool
 from tandem.runtime.native.heap import Heap
 from tandem.runtime.native.linked import linked
 from tandem.runtime.native.network_object import ENTRY
-from tandem.runtime.native.network_state import Failure, NetworkState
+from tandem.runtime.native.network_state import PATIENCE, Failure, NetworkState
 from tandem.runtime.native.pool import LoopLauncher
 from tandem.runtime.native.processor import this_triple
 from tandem.runtime.profile import Numbers
@@ -84,6 +84,7 @@ class NativeNetwork:
             workspace=address_of(self._workspace),
             frames=address_of(self._frames),
             results=ctypes.addressof(self._results),
+            patience=PATIENCE,
         )
         self._pool = pool
 

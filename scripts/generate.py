@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from codecs import getincrementaldecoder
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import typer
 
@@ -17,15 +16,17 @@ from tandem.hw.config_files import load_config
 from tandem.hw.memory_model import parse_memory
 from tandem.runtime.decoder import (
     BYTES,
-    DecoderArtifact,
+    DecoderError,
     Sampler,
+    check_length,
     check_request,
+    check_tokens,
     is_decoder,
     read_decoder,
     tokens_of,
     write_decoder,
 )
-from tandem.runtime.errors import RunError
+from tandem.runtime.inputs import read_arrays
 from tandem.scripts.completion import complete_config, complete_decoder
 from tandem.scripts.console import errors_in_one_line, print_json
 from tandem.scripts.errors import CommandError
@@ -51,19 +52,24 @@ from tandem.scripts.options import (
 )
 from tandem.scripts.outputs import ForceOption, check_outputs, config_input
 from tandem.scripts.progress import show_activity
-from tandem.scripts.records import RecordsOption, records_input, with_records
+from tandem.scripts.records import RecordsOption, records_input, warn, with_records
 from tandem.scripts.weight_options import INT8_FLAGS, WeightFlags
 from tandem.workbench.decoders.compiling import (
     DEFAULT_CHUNK,
     DEFAULT_CONTEXT,
     DecoderOptions,
     compile_decoder,
+    context_of,
 )
 from tandem.workbench.decoders.generated import Generated, make_text
 from tandem.workbench.decoders.sources import open_decoder
 from tandem.workbench.devices import Accelerator, Cpu, TargetDevice
 from tandem.workbench.platform import Platform
 
+_NOISE = (
+    "calibrated with random tokens: int8 scales were not measured with texts of yours, and scores "
+    "may be far from float32's. --calibrate FILE takes one"
+)
 _LONGEST_TEXT = 1 << 28
 """Bytes of the longest text to calibrate with."""
 
@@ -76,13 +82,7 @@ def parse_tokens(text: str) -> tuple[int, ...]:
         raise typer.BadParameter(f"{text!r} is no list of tokens, such as 1,2,3") from None
 
 
-@dataclass(frozen=True, slots=True)
-class _Compiling:
-    """The options of compiling a decoder, which an artifact has no use for."""
-
-    given: dict[str, bool]
-    options: Callable[[], DecoderOptions]
-    device: Callable[[], TargetDevice]
+_Prompt: TypeAlias = str | tuple[int, ...]
 
 
 @with_groups
@@ -164,7 +164,8 @@ def command(
             "--calibrate",
             metavar="FILE",
             readable=False,
-            help="A text to measure scales with, if tokens are bytes (default: random tokens).",
+            help="A text to measure scales with: a file of text, if tokens are bytes, or .npy with "
+            "numbers of tokens (default: random tokens).",
         ),
     ] = None,
     formats: WeightFlags = INT8_FLAGS,
@@ -211,7 +212,7 @@ def command(
             mode = (quantize or Quantise.MULTIPLIER).mode
             if mode is None and calibrate is not None:
                 raise CommandError("--calibrate is for --quantize pow2 and multiplier, not none")
-            text = None if calibrate is None else read_input(calibrate, _LONGEST_TEXT)
+            text = None if calibrate is None else _text(calibrate)
             weights = formats.options(calibrated=text is not None, quantised=mode is not None)
             return DecoderOptions(longest, chunk or DEFAULT_CHUNK, mode, text, 0, weights)
 
@@ -233,16 +234,29 @@ def command(
             "--records": records is not None,
             "--device cpu": on_cpu,
         }
-        artifact = _artifact(model, _Compiling(given, options, target), quiet=as_json)
+        # Parsed: typer's types know nothing of that.
+        begin: _Prompt = prompt if prompt_tokens is None else prompt_tokens  # type: ignore[assignment]
+        if is_decoder(model):
+            _check_for_artifact(model, given)
+            artifact = read_decoder(model)
+        else:
+            source = open_decoder(model)
+            # Before it is compiled, which may take minutes.
+            most = context_of(source, longest)
+            if source.vocabulary is not None:
+                known = _tokens(source.name, source.vocabulary, begin)
+                check_tokens(source.name, source.vocabulary, known)
+                check_length(source.name, most, len(known), tokens)
+            how, on = options(), target()
+            with show_activity("compile", quiet=as_json) as report:
+                artifact = compile_decoder(source, how, on, report)
+        numbers = _tokens(artifact.name, artifact.vocabulary, begin)
+        check_request(artifact, numbers, tokens)
         if output is not None:
             write_decoder(artifact, output)
-        numbers: tuple[int, ...] = tuple(prompt_tokens or ())  # type: ignore[arg-type]  # parsed
-        if prompt is not None:
-            try:
-                numbers = tokens_of(artifact.name, artifact.vocabulary, prompt)
-            except RunError as error:
-                raise CommandError(f"{error}: --prompt-tokens N,N,...") from None
-        check_request(artifact, numbers, tokens)
+        made_from = artifact.decode.manifest.provenance
+        if made_from.options.get("texts") == "noise" and made_from.digest is not None:
+            warn(_NOISE)
         if as_json:
             print_json(make_text(artifact, platform, numbers, tokens, sampler).as_json())
             return
@@ -254,18 +268,31 @@ def command(
         typer.echo(_summary(made))
 
 
-def _artifact(model: str, compiling: _Compiling, *, quiet: bool) -> DecoderArtifact:
-    """The decoder of a file, or a model compiled."""
-    if is_decoder(model):
-        for option, is_given in compiling.given.items():
-            if is_given:
-                raise CommandError(
-                    f"{option} is for models: {model} is an artifact, compiled already"
-                )
-        return read_decoder(model)
-    options, device = compiling.options(), compiling.device()
-    with show_activity("compile", quiet=quiet) as report:
-        return compile_decoder(open_decoder(model), options, device, report)
+def _check_for_artifact(model: str, given: Mapping[str, bool]) -> None:
+    """Raise `CommandError` if options of compilation were given with an artifact."""
+    for option, is_given in given.items():
+        if is_given:
+            raise CommandError(f"{option} is for models: {model} is an artifact, compiled already")
+
+
+def _tokens(name: str, vocabulary: int, prompt: _Prompt) -> tuple[int, ...]:
+    """The tokens of a prompt; raises `CommandError` for a text where tokens are no bytes."""
+    if not isinstance(prompt, str):
+        return prompt
+    try:
+        return tokens_of(name, vocabulary, prompt)
+    except DecoderError as error:
+        raise CommandError(f"{error}: --prompt-tokens N,N,...") from None
+
+
+def _text(path: Path) -> bytes | list[int]:
+    """The tokens of `--calibrate`."""
+    if path.suffix.lower() != ".npy":
+        return read_input(path, _LONGEST_TEXT)
+    array = read_arrays([path], ["tokens"])["tokens"]
+    if array.dtype.kind not in "iu":
+        raise CommandError(f"{path}: {array.dtype} is no kind of whole numbers of tokens")
+    return [int(token) for token in array.reshape(-1)]
 
 
 def _file(model: str) -> Path | None:

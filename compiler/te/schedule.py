@@ -116,6 +116,12 @@ class PrimitiveMethods(ABC):
         """Initialise a reduction before a loop, in a stage of its own (`C_init`)."""
         return self.then(primitives.DecomposeReduction(stage, axis))
 
+    def rfactor(
+        self, stage: str, axis: str, factor: int, partial: str = "", *, reassociate: bool = False
+    ) -> Self:
+        """Compute a reduction in partial results, which a second stage reduces (`C_rf`)."""
+        return self.then(primitives.RFactor(stage, axis, factor, partial, reassociate=reassociate))
+
     def skip_terms(self, stage: str) -> Self:
         """Skip the iterations of a reduction whose terms do not change the result."""
         return self.then(primitives.SkipTerms(stage))

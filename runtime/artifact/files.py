@@ -42,6 +42,8 @@ KINDS: Final[tuple[type[Code], ...]] = (
 _MANIFEST, _CONSTANTS, _FALLBACK = "manifest.json", "constants.bin", "fallback.tandem"
 _CODE = "code/"
 _MARK = b"tandem-artifact sha256:"
+DECODER_MARK: Final = b"tandem-decoder  sha256:"
+"""The mark in place of `_MARK` of an artifact of several functions, `runtime.decoder`'s."""
 _ZIP = b"PK\x03\x04"
 """The first bytes of a zip archive."""
 _HEX = 64
@@ -146,7 +148,10 @@ def from_bytes(data: bytes, kinds: Sequence[type[Code]] = KINDS) -> Artifact:
         not fit each other.
     """
     view = memoryview(data)
-    if bytes(view[-_HEX - len(_MARK) : -_HEX]) != _MARK:
+    mark = bytes(view[-_HEX - len(_MARK) : -_HEX])
+    if mark == DECODER_MARK:
+        raise ArtifactError("this is a decoder: `tandem generate` runs it")
+    if mark != _MARK:
         raise ArtifactError("this is no artifact, or it is cut off")
     if sha256(view[:-_HEX]).hexdigest().encode() != bytes(view[-_HEX:]):
         raise ArtifactError("this artifact is damaged: its checksum differs")

@@ -74,7 +74,7 @@ class Decoder:
             No tokens, or some that the network does not have.
         """
         artifact = self.artifact
-        check_tokens(artifact, tokens)
+        check_tokens(artifact.name, artifact.vocabulary, tokens)
         if self.length + len(tokens) > artifact.context:
             raise ContextError(
                 f"{artifact.name}: {len(tokens)} tokens behind {self.length} are more than its "
@@ -107,12 +107,11 @@ class Decoder:
         return run.outputs[ports.logits][0, count - 1], run.profile.cycles
 
 
-def check_tokens(artifact: DecoderArtifact, tokens: Sequence[int]) -> None:
-    """Raise a `DecoderError` if there are no tokens, or some that the network does not have."""
+def check_tokens(name: str, vocabulary: int, tokens: Sequence[int]) -> None:
+    """Raise a `DecoderError` if there are no tokens, or some that the decoder `name` does not
+    have."""
     if not tokens:
-        raise DecoderError(f"{artifact.name}: a text begins with at least one token")
+        raise DecoderError(f"{name}: a text begins with at least one token")
     for token in tokens:
-        if not 0 <= token < artifact.vocabulary:
-            raise DecoderError(
-                f"{artifact.name}: {token} is no token; tokens are 0 to {artifact.vocabulary - 1}"
-            )
+        if not 0 <= token < vocabulary:
+            raise DecoderError(f"{name}: {token} is no token; tokens are 0 to {vocabulary - 1}")

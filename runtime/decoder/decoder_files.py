@@ -25,7 +25,7 @@ from tandem.base.files import write_atomically
 from tandem.base.input_files import open_input, read_input
 from tandem.base.paths import AnyPath
 from tandem.runtime.artifact import KINDS, Code, from_bytes, to_bytes
-from tandem.runtime.artifact.files import ARTIFACT_BYTES
+from tandem.runtime.artifact.files import ARTIFACT_BYTES, DECODER_MARK
 from tandem.runtime.decoder.decoder_artifact import DecoderArtifact
 from tandem.runtime.decoder.ports import DecoderPorts
 from tandem.runtime.decoder.shared_bytes import Segment, divided, joined
@@ -33,7 +33,6 @@ from tandem.runtime.errors import ArtifactError
 
 _VERSION: Final = 1
 _ABOUT, _PREFILL, _DECODE = "decoder.json", "prefill.tandem", "decode.part"
-_MARK = b"tandem-decoder sha256:"
 _HEX = 64
 """Hexadecimal digits of a SHA-256."""
 _UNREADABLE = (
@@ -70,8 +69,8 @@ def is_decoder(path: AnyPath) -> bool:
     """Whether a file ends as a decoder artifact does; it may be damaged."""
     try:
         with open_input(path, ARTIFACT_BYTES) as file:
-            file.seek(-_HEX - len(_MARK), io.SEEK_END)
-            return file.read(len(_MARK)) == _MARK
+            file.seek(-_HEX - len(DECODER_MARK), io.SEEK_END)
+            return file.read(len(DECODER_MARK)) == DECODER_MARK
     except (OSError, ValueError):
         return False
 
@@ -102,7 +101,7 @@ def decoder_to_bytes(decoder: DecoderArtifact) -> bytes:
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for name, part in ((_ABOUT, about), (_PREFILL, prefill), (_DECODE, own)):
             archive.writestr(zipfile.ZipInfo(name), part)  # dated 1980: reproducible bytes
-        archive.comment = _MARK + bytes(_HEX)
+        archive.comment = DECODER_MARK + bytes(_HEX)
     with file.getbuffer() as data:
         data[-_HEX:] = sha256(data[:-_HEX]).hexdigest().encode()
     return file.getvalue()
@@ -117,7 +116,7 @@ def decoder_from_bytes(data: bytes, kinds: Sequence[type[Code]] = KINDS) -> Deco
         If the bytes are no decoder artifact of this version, or damaged.
     """
     view = memoryview(data)
-    if bytes(view[-_HEX - len(_MARK) : -_HEX]) != _MARK:
+    if bytes(view[-_HEX - len(DECODER_MARK) : -_HEX]) != DECODER_MARK:
         raise ArtifactError("this is no decoder artifact, or it is cut off")
     if sha256(view[:-_HEX]).hexdigest().encode() != bytes(view[-_HEX:]):
         raise ArtifactError("this decoder artifact is damaged: its checksum differs")

@@ -39,18 +39,23 @@ def check_request(artifact: DecoderArtifact, prompt: Sequence[int], count: int) 
     DecoderError
         No prompt, or tokens that the network does not have, or none to make.
     """
-    check_tokens(artifact, prompt)
+    check_length(artifact.name, artifact.context, len(prompt), count)
+    check_tokens(artifact.name, artifact.vocabulary, prompt)
+
+
+def check_length(name: str, context: int, prompt: int, count: int) -> None:
+    """Raise an error if a decoder with some context cannot make `count` tokens behind a prompt of
+    `prompt` tokens. Raises as `check_request`."""
+    if not prompt:
+        raise DecoderError(f"{name}: a text begins with at least one token")
     if count < 1:
-        raise DecoderError(f"{artifact.name}: {count} tokens to make; at least 1 is")
-    context = artifact.context
-    if len(prompt) > context:
+        raise DecoderError(f"{name}: {count} tokens to make; at least 1 is")
+    if prompt > context:
+        raise ContextError(f"{name}: the prompt has {prompt} tokens, and the context {context}")
+    if prompt + count - 1 > context:
         raise ContextError(
-            f"{artifact.name}: the prompt has {len(prompt)} tokens, and the context {context}"
-        )
-    if len(prompt) + count - 1 > context:
-        raise ContextError(
-            f"{artifact.name}: {count} tokens behind a prompt of {len(prompt)} are more than its "
-            f"context of {context} allows: at most {context + 1 - len(prompt)}"
+            f"{name}: {count} tokens behind a prompt of {prompt} are more than its context of "
+            f"{context} allows: at most {context + 1 - prompt}"
         )
 
 

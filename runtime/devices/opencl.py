@@ -115,6 +115,10 @@ class OpenClDevice(Device):
         if array.size:
             self._cl.enqueue_copy(self._queue, _bytes_of(array), memory)
 
+    def kernel(self, program: Any, name: str) -> Any:
+        """A kernel of a program, with arguments of its own."""
+        return self._cl.Kernel(program, name)
+
     def finish(self) -> None:
         """Wait for all launches."""
         self._queue.finish()
@@ -168,8 +172,7 @@ class _Loaded:
         """
         device, code = self._device, self._code
         # A kernel holds its arguments, so that each step has kernels of its own.
-        kernels = [getattr(self._program, launch.kernel) for launch in code.launches]
-        kernels = [type(each)(self._program, each.function_name) for each in kernels]
+        kernels = [device.kernel(self._program, launch.kernel) for launch in code.launches]
         known = {
             array.name: constants[name]
             for array, name in zip(code.inputs, operands, strict=False)

@@ -35,19 +35,24 @@ class Heap:
     def __init__(self, kinds: int) -> None:
         self.cells = 0
         self.bytes = 0
+        self._kinds = kinds
         self._free = (ctypes.c_void_p * max(kinds, 1))()
 
     def begin(self, state: NetworkState) -> None:
         """Prepare a state for a run: an empty heap, and no calls that wait."""
+        if not self._kinds:
+            return
         ctypes.memset(self._free, 0, ctypes.sizeof(self._free))
         state.free = ctypes.addressof(self._free)
         state.top = state.end = state.chunks = None
         state.chunk = _FIRST_CHUNK
-        state.heap_bytes = state.cells = state.waiting = state.patience = 0
+        state.heap_bytes = state.cells = state.waiting = 0
         state.failure = state.failed = 0
 
     def end(self, state: NetworkState) -> None:
         """Free the memory of a run."""
+        if not self._kinds:
+            return
         self.cells, self.bytes = state.cells, state.heap_bytes
         chunk = state.chunks
         state.chunks = None

@@ -53,7 +53,8 @@ class NetworkObject:
     code
         An object file of the triple's format.
     kinds
-        How many kinds of memory the heap has: cells of each form, and frames of each function.
+        How many kinds of memory the heap has: cells of each form, and frames of each function; 0
+        without a heap.
     """
 
     triple: str

@@ -5,8 +5,12 @@ from __future__ import annotations
 from ctypes import Structure, c_int64, c_void_p
 from enum import Enum
 from hashlib import sha256
+from typing import Final
 
 from tandem.runtime.native.pool_state import CallState
+
+PATIENCE: Final = 100_000
+"""Loops and calls that begin between two looks at signals: below 1 ms."""
 
 
 class Failure(Enum):

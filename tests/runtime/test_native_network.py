@@ -12,6 +12,7 @@ from hypothesis import given, settings
 
 from tandem.compiler.driver import build
 from tandem.compiler.graph import Function
+from tandem.compiler.graph.types import symbols_of
 from tandem.compiler.machines.cpu.codegen import CpuTarget
 from tandem.compiler.machines.cpu.runner import NativeRunner
 from tandem.compiler.machines.cpu.target import cpu
@@ -53,7 +54,8 @@ func @main(n: int64[], x: float32[3]) -> float32[3]:
 
 def artifact_of(program: str | Function, threads: int = 1) -> Artifact:
     function = graph(program) if isinstance(program, str) else program
-    sizes = {"N": 3} if isinstance(program, str) and "[N" in program else None
+    symbols = frozenset[str]().union(*(symbols_of(param.type) for param in function.params))
+    sizes = {"N": 3} if "N" in symbols else None
     target = cpu(CpuTarget.host(threads=threads))
     return build(function, [target], Provenance("net"), sizes=sizes)
 

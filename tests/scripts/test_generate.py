@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import onnx
 import pytest
 from typer.testing import CliRunner, Result
@@ -88,6 +89,16 @@ def test_sampling_is_reproducible(artifact: Path) -> None:
     assert narrow == greedy["tokens"]
 
 
+def test_an_export_is_calibrated_with_tokens(tmp_path: Path) -> None:
+    path, tokens = tmp_path / "export.onnx", tmp_path / "tokens.npy"
+    onnx.save(exported(), path)
+    np.save(tokens, np.arange(40) * 7 % 20)
+    common = (path, "--prompt-tokens", "5,17,3", "--context", 8, "--prefill", 2, "--device", "cpu")
+    warned = run(*common, "--tokens", 4, "--json")
+    assert warned.stderr.startswith("warning: calibrated with random tokens")
+    assert run(*common, "--tokens", 4, "--json", "--calibrate", tokens).stderr == ""
+
+
 def test_an_export_is_compiled_and_written(tmp_path: Path) -> None:
     path, output = tmp_path / "export.onnx", tmp_path / "export.tandem"
     onnx.save(exported(), path)
@@ -132,7 +143,14 @@ def test_models_that_are_no_decoders(tmp_path: Path, words: Path) -> None:
     refused("its 40 tokens are no bytes", words, "--prompt", "a")
     refused("no tokeniser", words, "--prompt", "a")
     refused("positions for 16", "gpt2-tiny", "--prompt-tokens", 1, "--context", 17)
-    tokens = ("--prompt-tokens", 1)
+    refused("60 is no token", "gpt2-tiny", "--prompt-tokens", 60)
+    refused("at most 15", "gpt2-tiny", "--prompt-tokens", "1,2", "--tokens", 16)
+    tokens = ("--prompt-tokens", 1, "--tokens", 2)
+    text, floats = tmp_path / "text.txt", tmp_path / "floats.npy"
+    text.write_text("In the beginning")
+    np.save(floats, np.zeros(3))
+    refused("its 60 tokens are no bytes", "gpt2-tiny", *tokens, "--calibrate", text)
+    refused("no kind of whole numbers", "gpt2-tiny", *tokens, "--calibrate", floats)
     refused("not none", "gpt2-tiny", *tokens, "--quantize", "none", "--calibrate", path)
     for wrong in (("--prompt-tokens", "1,x"), ("--prompt", "")):
         assert run("gpt2-tiny", *wrong).exit_code == 2

@@ -98,7 +98,7 @@ def with_data_gradients(program: Function) -> Function:
                 "of that name; give it another name"
             )
     new = declare({**known, **found}.values())
-    return map_functions(program, lambda each: _redeclared(each, new))
+    return map_functions(program, lambda one: _redeclared(one, new))
 
 
 def _name(type_: DataType) -> str:

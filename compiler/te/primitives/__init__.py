@@ -10,6 +10,7 @@ from tandem.compiler.te.primitives.decompose import DecomposeReduction
 from tandem.compiler.te.primitives.fuse import Fuse
 from tandem.compiler.te.primitives.partition import Partition
 from tandem.compiler.te.primitives.reorder import Reorder
+from tandem.compiler.te.primitives.rfactor import RFactor
 from tandem.compiler.te.primitives.skip_terms import SkipTerms
 from tandem.compiler.te.primitives.split import Split
 from tandem.compiler.te.primitives.storage import MultiBuffer, SetLayout, SetScope
@@ -29,6 +30,7 @@ __all__ = [
     "Parallel",
     "Partition",
     "Primitive",
+    "RFactor",
     "Reorder",
     "SetLayout",
     "SetScope",
@@ -54,6 +56,7 @@ PRIMITIVES: dict[str, type[Primitive]] = {
         SetLayout,
         MultiBuffer,
         DecomposeReduction,
+        RFactor,
         SkipTerms,
         Partition,
         Tensorize,

@@ -265,6 +265,7 @@ def _pack(builder: Builder, label: str, block: Block, tile: _Tile) -> None:
         options = (1,) if needed else (0, 1)
         if builder.choose(f"{label}.pack.{builder.labels.get(buffer, buffer)}", options):
             copy = f"{buffer}_packed"
+            builder.labels[copy] = f"{label}.{builder.labels.get(buffer, buffer)}.packed"
             order = _packed_order(block, buffer, tile)
             builder.schedule = builder.schedule.cache_read(
                 buffer, (block.name,), Scope.GLOBAL, copy
@@ -298,12 +299,12 @@ def _split_out(
         schedule = schedule.split(anchor.out, name, size, (name, f"{name}_t"))
     outer = [name for _, name in anchor.axes]
     long = [
-        str(at)
+        at
         for at, (axis, _) in enumerate(anchor.axes)
         if tile.size(axis, extents[axis]) < extents[axis]
     ]
     if long:
-        last = outer[int(builder.choose(f"{label}.innermost", tuple(long)))]
+        last = outer[builder.number(f"{label}.innermost", long)]
         outer = [name for name in outer if name != last] + [last]
     inner = [f"{name}_t" for _, name in anchor.axes]
     builder.schedule = schedule.reorder(anchor.out, *outer, *inner)
@@ -321,6 +322,7 @@ def _read_copies(builder: Builder, label: str, anchor: Anchor, block: Block, at:
         if known is None or buffer in builder.constants or buffer == block.name or not present:
             continue
         copy = f"{buffer}_read"
+        builder.labels[copy] = f"{label}.{known}.copy"
 
         def changed(value: Setting, buffer: str = buffer, copy: str = copy) -> Schedule:
             if not value:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from tandem.compiler.errors import ScheduleError
@@ -25,6 +25,8 @@ class Builder:
         The inputs whose values are known when the program is compiled.
     labels
         The names of inputs and stages in decisions: `a0` is the first input, `s0` the first stage.
+    partial
+        The stages of partial results.
     outer
         For each stage with loops of its own at the root: these loops' axes, outermost first.
     owners
@@ -35,7 +37,8 @@ class Builder:
     rules: SketchRules
     constants: frozenset[str]
     chooser: Chooser
-    labels: Mapping[str, str]
+    labels: dict[str, str]
+    partial: set[str] = field(default_factory=set)
     outer: dict[str, tuple[str, ...]] = field(default_factory=dict)
     owners: dict[str, str] = field(default_factory=dict)
     decisions: list[Decision] = field(default_factory=list)

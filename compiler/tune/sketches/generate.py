@@ -13,6 +13,7 @@ from tandem.compiler.tune.sketches.builder import Builder
 from tandem.compiler.tune.sketches.choosers import Chooser
 from tandem.compiler.tune.sketches.inline import inline_stages
 from tandem.compiler.tune.sketches.loops import schedule_loops
+from tandem.compiler.tune.sketches.partial_sums import factor_terms
 from tandem.compiler.tune.sketches.places import place
 from tandem.compiler.tune.sketches.rules import SketchRules
 from tandem.compiler.tune.sketches.stages import iterations
@@ -60,11 +61,12 @@ def generate(
         if anchor is not None:
             tile_anchor(builder, anchor)
             continue
+        factor_terms(builder, stage)
         place(builder, stage)
         schedule_loops(builder, stage)
         for block in blocks(builder.program.body):
             # Initialisers and tails.
-            if block.name not in remaining:
+            if block.name not in remaining and block.name not in builder.labels:
                 builder.owners.setdefault(block.name, builder.owners[stage])
     if rules.threads > 1:
         _on_threads(builder)

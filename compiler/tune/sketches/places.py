@@ -68,7 +68,9 @@ def _split_outer(builder: Builder, stage: str, label: str) -> None:
         if axis not in long[-2:]:
             continue
         sizes = divisions(extents[axis], _LONGEST_TILE)
-        if axis == long[-1]:
+        if axis == long[-1] and stage in builder.partial:
+            sizes = (extents[axis],)
+        elif axis == long[-1]:
             sizes = tuple(sorted({*(size for size in sizes if size >= 4), extents[axis]}))
         size = builder.number(f"{label}.tile.{at}", sizes)
         if size > 1:

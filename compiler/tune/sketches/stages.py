@@ -119,19 +119,14 @@ def operand_strides(block: Block, axis: str) -> dict[str, set[int | None]]:
     """The strides along an axis of a block's loads, by buffer, within its `affine_length`; its own
     buffer left out."""
     length = affine_length(block, axis)
-    iters = (
-        replace(each, extent=length) if each.var.name == axis else each for each in block.iters
-    )
+    iters = [
+        replace(other, extent=length) if other.var.name == axis else other for other in block.iters
+    ]
     found: dict[str, set[int | None]] = {}
     for access in accesses(replace(block, iters=tuple(iters))):
         if isinstance(access, Load) and access.buffer.name != _target(block):
             found.setdefault(access.buffer.name, set()).add(stride(access, axis))
     return found
-
-
-def target_strides(block: Block, axis: str) -> set[int | None]:
-    """The strides along an axis of a block's stores."""
-    return {stride(each, axis) for each in accesses(block) if isinstance(each, Store)}
 
 
 def shares_loads(block: Block) -> bool:

@@ -16,7 +16,7 @@ from tandem.compiler.machines.defaults import compile_options, host_runner
 from tandem.compiler.quantise.options import Mode
 from tandem.compiler.quantise.weight_options import INT8_WEIGHTS, WeightOptions
 from tandem.runtime.artifact import Artifact, Provenance
-from tandem.runtime.decoder import ContextError, DecoderArtifact, DecoderError
+from tandem.runtime.decoder import BYTES, ContextError, DecoderArtifact, DecoderError
 from tandem.workbench.decoders.calibration import Inputs, decoder_samples, random_texts
 from tandem.workbench.decoders.sources import DecoderSource
 from tandem.workbench.devices import TargetDevice
@@ -41,7 +41,8 @@ class DecoderOptions:
     quantise
         The multipliers of requantisation; None leaves the network in float32.
     text
-        Tokens to calibrate with, of which parts are as long as the context; None for random ones.
+        Tokens to calibrate with, of which parts are as long as the context; bytes are allowed
+        where tokens are bytes. None for random ones.
     seed
         Of random tokens.
     weights
@@ -53,7 +54,7 @@ class DecoderOptions:
     context: int | None = None
     chunk: int = DEFAULT_CHUNK
     quantise: Mode | None = Mode.MULTIPLIER
-    text: Sequence[int] | None = None
+    text: bytes | Sequence[int] | None = None
     seed: int = 0
     weights: WeightOptions = INT8_WEIGHTS
     fallback: bool = False
@@ -121,7 +122,12 @@ def _texts(
     vocabulary = _vocabulary(source, prefill)
     if options.text is None:
         return random_texts(vocabulary, context, options.seed)
-    tokens = np.asarray(options.text, np.int64)
+    if isinstance(options.text, bytes) and vocabulary != BYTES:
+        raise DecoderError(
+            f"{source.name}: its {vocabulary} tokens are no bytes: a text to calibrate with is "
+            "numbers of tokens"
+        )
+    tokens = np.array([*options.text], np.int64)
     if not tokens.size or tokens.min() < 0 or tokens.max() >= vocabulary:
         raise DecoderError(
             f"{source.name}: the text to calibrate with is empty, or has tokens other than 0 to "
@@ -163,7 +169,7 @@ def _compiled(
         how = replace(how, layer_costs=device.layer_costs())
     recorded: dict[str, str | int | float | bool | None] = {
         "function": function,
-        "texts": "noise" if options.text is None else "given",
+        **({} if samples is None else {"texts": "noise" if options.text is None else "given"}),
         **weights_recorded(options.weights),
     }
     provenance = Provenance(source.name, source.digest, options=recorded, seed=source.seed)

@@ -39,6 +39,8 @@ class DecoderSource:
         A function from numbers of tokens, and of rows of the cache, to an ONNX model.
     longest
         The most tokens of a text; None if the model does not say.
+    vocabulary
+        The number of words; None if the model does not say.
     """
 
     name: str
@@ -46,6 +48,7 @@ class DecoderSource:
     seed: int
     ports: DecoderPorts
     longest: int | None
+    vocabulary: int | None
     model: Callable[[int, int], ModelProto]
 
     def imported(self, tokens: int, rows: int) -> Imported:
@@ -113,6 +116,7 @@ def _built_in(model: DecoderModel, seed: int) -> DecoderSource:
         seed,
         ports,
         model.context,
+        model.sizes.vocabulary,
         lambda tokens, rows: model.model(tokens, rows, seed),
     )
 
@@ -132,7 +136,10 @@ def _exported(name: str, proto: ModelProto, digest: str | None) -> DecoderSource
     wanted = [_LOGITS, *(each.present for each in caches)]
     if missing := [each for each in wanted if each not in outputs]:
         _refuse(name, f"it has no output {_listed(missing)}")
-    return DecoderSource(name, digest, 0, ports, None, lambda tokens, rows: proto)
+    scores = next(each for each in proto.graph.output if each.name == _LOGITS)
+    words = [each.dim_value for each in scores.type.tensor_type.shape.dim][-1:]
+    vocabulary = words[0] or None if words else None
+    return DecoderSource(name, digest, 0, ports, None, vocabulary, lambda tokens, rows: proto)
 
 
 def _refuse(name: str, reason: str) -> NoReturn:

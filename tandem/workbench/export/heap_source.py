@@ -16,21 +16,6 @@ from tandem.runtime.artifact import MAX_CALLS, BranchForm, MakeCell, Manifest, R
 from tandem.runtime.native import ALIGNMENT
 
 _HEAP: Final = """\
-/* A value of a data type: how often it is used, or the next free one; then references to others,
- * then all other fields. */
-struct cell {
-    union {
-        size_t uses;
-        struct cell *next;
-    } is;
-    uint32_t form;
-    uint32_t references;
-};
-
-/* Where the fields that are no references begin. */
-#define FIELDS(references) \\
-    ((sizeof(struct cell) + (references) * sizeof(struct cell *) + 7) / 8 * 8)
-
 static void *allocate(struct state *s, int kind, size_t bytes, size_t aligned)
 {
     void **first = s->free[kind];
@@ -57,6 +42,21 @@ static void recycle(struct state *s, int kind, void *memory)
 }
 """
 _CELLS: Final = """\
+/* A value of a data type: how often it is used, or the next free one; then references to others,
+ * then all other fields. */
+struct cell {
+    union {
+        size_t uses;
+        struct cell *next;
+    } is;
+    uint32_t form;
+    uint32_t references;
+};
+
+/* Where the fields that are no references begin. */
+#define FIELDS(references) \\
+    ((sizeof(struct cell) + (references) * sizeof(struct cell *) + 7) / 8 * 8)
+
 static struct cell **references(struct cell *cell)
 {
     return (struct cell **)(void *)(cell + 1);

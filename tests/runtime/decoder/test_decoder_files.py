@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tandem.runtime.artifact import to_bytes
+from tandem.runtime.artifact import read_artifact, to_bytes
 from tandem.runtime.decoder import is_decoder, read_decoder, write_decoder
 from tandem.runtime.decoder.decoder_files import decoder_from_bytes, decoder_to_bytes
 from tandem.runtime.decoder.shared_bytes import Segment, divided, joined
@@ -47,6 +47,9 @@ def test_other_files_are_no_decoders(tmp_path: Path) -> None:
     assert not is_decoder(tmp_path / "none")
     with pytest.raises(ArtifactError, match="this is no decoder artifact"):
         read_decoder(path)
+    write_decoder(compiled(ONE_LAYER, None), path)
+    with pytest.raises(ArtifactError, match="this is a decoder: `tandem generate` runs it"):
+        read_artifact(path)
 
 
 @settings(max_examples=60, deadline=None)

@@ -7,12 +7,13 @@ from string import Template
 from typing import Final
 
 from tandem.runtime.native.network_object import ENTRY
-from tandem.runtime.native.network_state import NetworkState
+from tandem.runtime.native.network_state import PATIENCE, NetworkState
 from tandem.runtime.native.pool_state import CallState
 
 _HEAD: Final = """
 declare i32 @clock_gettime(i32, ptr)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 
 define internal i64 @now(ptr %state) {
   %time = alloca { i64, i64 }
@@ -102,8 +103,6 @@ define i64 @"$entry"(ptr %state) {
   ret i64 %status
 }
 """
-_BREATHS: Final = 100_000
-"""Loops and calls between two looks at signals: below 1 ms."""
 
 
 def head_text(begin: int, size: int) -> str:
@@ -122,7 +121,7 @@ def head_text(begin: int, size: int) -> str:
         fields,
         stopped=CallState.stopped.offset,
         entry=ENTRY,
-        breaths=_BREATHS,
+        breaths=PATIENCE,
         begin=begin,
         bytes=size,
     )

@@ -14,7 +14,6 @@ from tandem.runtime.native.network_state import Failure, NetworkState
 
 _HEAP: Final = """
 declare ptr @malloc(i64)
-declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 
 ; Memory of a kind, aligned; null if there is none.
 define internal ptr @allocate(ptr %state, i64 %kind, i64 %bytes, i64 %aligned) {

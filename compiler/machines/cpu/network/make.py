@@ -77,7 +77,7 @@ def make_network(manifest: Manifest, code: Mapping[str, Code]) -> NetworkObject 
         frames.size,
         results,
         made,
-        len(manifest.forms) + len(functions),
+        len(manifest.forms) + len(functions) if program.has_heap else 0,
     )
 
 

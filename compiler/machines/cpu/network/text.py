@@ -71,6 +71,11 @@ class Program:
     arguments: Mapping[str, Sequence[int]]
     frames: Frames
 
+    @property
+    def has_heap(self) -> bool:
+        """Whether it makes cells, or takes memory for calls."""
+        return bool(self.forms or self.frames.regions)
+
 
 def network_text(program: Program) -> str:
     """The module's text; the same for networks of the same steps, whatever their names."""
@@ -78,7 +83,7 @@ def network_text(program: Program) -> str:
     return "\n".join(
         (
             head_text(begin, count * REFERENCE_BYTES),
-            heap_text(),
+            heap_text() if program.has_heap else "",
             *_dispatcher(len(program.functions)),
             *(
                 line

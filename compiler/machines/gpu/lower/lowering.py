@@ -9,6 +9,7 @@ from tandem.compiler.errors import CapacityError, LoweringError
 from tandem.compiler.ir.buffer import Buffer, Scope
 from tandem.compiler.ir.facts import facts
 from tandem.compiler.ir.stmt import Alloc, PrimFunc, Seq, Stmt
+from tandem.compiler.ir.visit import map_accesses_in
 from tandem.compiler.lower.compact_buffers import CompactBuffers
 from tandem.compiler.lower.lower_blocks import LowerBlocks
 from tandem.compiler.lower.lowering import LoopPass, Simplify, lower
@@ -56,8 +57,10 @@ def _nests(name: str, body: Stmt) -> tuple[list[Buffer], list[Stmt]]:
     """The global buffers between nests, and the nests, in order."""
     match body:
         case Alloc(buffer=buffer, body=inside) if buffer.scope == Scope.GLOBAL:
-            scratch, nests = _nests(name, inside)
-            return [replace(buffer, slots=1), *scratch], nests
+            whole = replace(buffer, slots=1)  # one launch ends before the next begins
+            moved = map_accesses_in(inside, {buffer.name}, lambda _, indices: (whole, indices))
+            scratch, nests = _nests(name, moved)
+            return [whole, *scratch], nests
         case Seq(body=parts):
             found = [_nests(name, part) for part in parts]
             return (

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tandem.compiler.ir.buffer import Scope
-from tandem.compiler.ir.stmt import Block, IterKind
+from tandem.compiler.ir.stmt import Block, For, IterKind, LoopKind
 from tandem.compiler.ir.visit import blocks
 from tandem.compiler.machines.cpu.schedules.generic import inline_stages
 from tandem.compiler.machines.gpu.machine import GpuMachine
+from tandem.compiler.machines.gpu.schedules.products import as_products
+from tandem.compiler.machines.gpu.schedules.tiles import tile_of, tiled
 from tandem.compiler.te import Tensor
 from tandem.compiler.te.schedule import Schedule
 from tandem.compiler.te.tree import axes_of, extent_of, find_block, loops_on_path, path_to
@@ -25,17 +27,21 @@ def gpu_schedule(
     inputs: Sequence[Tensor] = (),
     name: str | None = None,
 ) -> Schedule:
-    """A schedule with element-wise stages inlined, a launch for each other stage, and in each a
-    thread for each element, which reduces in its own memory.
+    """A schedule with element-wise stages inlined; products of matrices by tiles, and for each
+    other stage a launch, in which a thread for each element reduces in its own memory.
 
     Parameters
     ----------
     outputs, inputs, name
         Parameters of `Schedule.of`.
     """
-    schedule = inline_stages(Schedule.of(*outputs, inputs=inputs, name=name))
+    made, products = as_products(outputs)
+    schedule = inline_stages(Schedule.of(*made, inputs=inputs, name=name))
+    for product in products:
+        schedule = tiled(schedule, product, tile_of(product, machine))
     for stage in [each.name for each in blocks(schedule.program.body)]:
-        schedule = on_threads(schedule, stage, machine)
+        if all(loop.kind is LoopKind.SERIAL for loop in _loops(schedule, stage)):
+            schedule = on_threads(schedule, stage, machine)
     return schedule
 
 
@@ -71,7 +77,10 @@ def _block(schedule: Schedule, stage: str) -> Block:
     return block
 
 
+def _loops(schedule: Schedule, stage: str) -> tuple[For, ...]:
+    """The loops around a stage's block, outermost first."""
+    return loops_on_path(path_to(schedule.program.body, _block(schedule, stage)))
+
+
 def _extents(schedule: Schedule, stage: str) -> list[int]:
-    """The extents of a stage's loops, outermost first."""
-    body = schedule.program.body
-    return [extent_of(each) for each in loops_on_path(path_to(body, _block(schedule, stage)))]
+    return [extent_of(each) for each in _loops(schedule, stage)]

@@ -11,9 +11,12 @@ import random
 import pytest
 
 from tandem.compiler.errors import ReplayError, ScheduleError
+from tandem.compiler.ir.dtypes import FLOAT32, INDEX, INT32
+from tandem.compiler.ir.expr import Var
 from tandem.compiler.machines.cpu.codegen import CpuTarget
-from tandem.compiler.te import compute, placeholder
+from tandem.compiler.te import cast, compute, placeholder, reduce_axis, sum
 from tandem.compiler.te.schedule import Schedule
+from tandem.compiler.te.tensor import Reduction
 from tandem.compiler.tune.sketches.choosers import Chooser, Replayed, Sampled
 from tandem.compiler.tune.sketches.generate import Sketch, generate
 from tandem.compiler.tune.sketches.rules import SketchRules
@@ -96,6 +99,7 @@ def test_few_are_refused_and_every_rule_is_taken() -> None:
         "set_layout",
         "set_scope",
         "decompose_reduction",
+        "rfactor",
         "vectorize",
         "unroll",
         "parallel",
@@ -131,3 +135,31 @@ def test_expressions_without_elements_stay_as_they_are() -> None:
 class _Never(Chooser):
     def choose(self, name: str, options: object) -> int:
         raise AssertionError(f"{name} is asked for")
+
+
+def test_long_reductions_have_partial_results() -> None:
+    """In the lanes of a vector, where the order of terms is free."""
+    x, k = placeholder((4, 64), INT32, "x"), reduce_axis(64, "k")
+    start = Schedule.of(compute((4,), lambda i: sum(x[i, k], axis=k), "y"))
+    found = [generate(start, RULES, frozenset(), Sampled(random.Random(seed))) for seed in range(9)]
+    for sketch in found:
+        agree(sketch.schedule, start)
+    sizes = {sketch.trace.choice["s0.partial"] for sketch in found}
+    assert sizes == {0, 4, 8, 16}
+    real = placeholder((4, 64), FLOAT32, "x")
+    floats = Schedule.of(compute((4,), lambda i: sum(real[i, k], axis=k), "y"))
+    kept = generate(floats, RULES, frozenset(), Sampled(random.Random(0)))
+    assert "s0.partial" not in kept.trace.choice
+
+
+def test_a_stage_that_cannot_be_tiled_is_still_computed() -> None:
+    """Of a reduction whose operand is read at computed places, no axis is one of vectors."""
+    x, k = placeholder((16,), INT32, "x"), reduce_axis(16, "k")
+    table = placeholder((32,), INT32, "table")
+
+    def element(i: Var) -> Reduction:
+        return sum(table[cast(x[k], INDEX) % 32] * x[i] + table[(i * k) % 32], axis=k)
+
+    start = Schedule.of(compute((16,), element, "y"))
+    for seed in range(4):
+        agree(generate(start, RULES, frozenset(), Sampled(random.Random(seed))).schedule, start)

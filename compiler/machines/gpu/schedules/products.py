@@ -1,0 +1,191 @@
+"""Products of matrices in tensor expressions: dense layers, convolutions, products in batches.
+
+A sum of products, over any axes, is a product of two matrices for each index of a batch, whose
+rows, columns and terms are several axes in one: of an image's pixels, of a window. As such it has
+one schedule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from tandem.compiler.ir.expr import Binary, Cast, Expr, Load, Var
+from tandem.compiler.ir.operations import BinaryOp
+from tandem.compiler.ir.ops import cast, index
+from tandem.compiler.ir.visit import rewrite_expr, subexpressions, substitute, variables
+from tandem.compiler.te import Tensor
+from tandem.compiler.te.build import stages
+from tandem.compiler.te.tensor import Combiner, Compute, ReduceAxis, compute, reduce_axis
+
+_LEAST = 16
+"""The fewest rows and columns, and terms, of what is a product: others have no use for tiles."""
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A product of matrices among the stages of tensor expressions.
+
+    Attributes
+    ----------
+    stage
+        Its name; it has the axes b, m and n, and the terms k.
+    left, right
+        The stages of its operands, with the axes b, m, k and b, k, n.
+    batch, rows, columns, terms
+        Their extents.
+    """
+
+    stage: str
+    left: str
+    right: str
+    batch: int
+    rows: int
+    columns: int
+    terms: int
+
+
+def as_products(outputs: Sequence[Tensor]) -> tuple[tuple[Tensor, ...], tuple[Product, ...]]:
+    """The tensor expressions with each large sum of products as a product of matrices; the terms of
+    an element keep their order."""
+    taken = {each.name for each in stages(outputs)}
+    made: dict[str, Tensor] = {}
+    products = []
+    for tensor in stages(outputs):
+        if tensor.source is None:
+            made[tensor.name] = tensor
+            continue
+        source = _replaced(tensor.source, made)
+        found = _product(tensor, source, taken)
+        if found is not None:
+            made[tensor.name], product = found
+            taken |= {product.stage, product.left, product.right}
+            products.append(product)
+        elif source is tensor.source:
+            made[tensor.name] = tensor
+        else:
+            made[tensor.name] = Tensor(
+                tensor.name, tensor.shape, tensor.dtype, tensor.scope, source=source
+            )
+    return tuple(made[each.name] for each in outputs), tuple(products)
+
+
+def _replaced(source: Compute, made: Mapping[str, Tensor]) -> Compute:
+    """The computation on the new tensors of these names."""
+
+    def on_new(expr: Expr) -> Expr:
+        match expr:
+            case Load(buffer=Tensor(name=name) as old, indices=indices) if made[name] is not old:
+                return Load(made[name], indices)
+            case _:
+                return expr
+
+    value = rewrite_expr(source.value, on_new)
+    if value is source.value:
+        return source
+    return Compute(source.axes, value, source.combiner, source.reduce_axes, source.start)
+
+
+def _product(tensor: Tensor, source: Compute, taken: set[str]) -> tuple[Tensor, Product] | None:
+    """The tensor as it reads a product of matrices, and that; None if it is none, or small."""
+    term = source.value
+    if source.combiner is not Combiner.SUM or source.start is None or source.start.value != 0:
+        return None
+    if not isinstance(term, Binary) or term.op is not BinaryOp.MUL:
+        return None
+    factors = term.left, term.right
+    if not all(_reads(each) for each in factors):
+        return None
+    used = [variables(each) for each in factors]
+    extents = {each.name: size for each, size in zip(source.axes, tensor.shape, strict=True)}
+    rows = [name for name in extents if name in used[0] and name not in used[1]]
+    columns = [name for name in extents if name in used[1] and name not in used[0]]
+    batch = [name for name in extents if name not in rows and name not in columns]
+    terms = {each.name: each.extent for each in source.reduce_axes}
+    sizes = [prod(extents[name] for name in part) for part in (batch, rows, columns)]
+    depth = prod(terms.values())
+    if min(sizes[1], sizes[2], depth) < _LEAST or not sizes[0]:
+        return None
+
+    def named(suffix: str) -> str:
+        name = f"{tensor.name}_{suffix}"
+        while name in taken:
+            name += "_"
+        return name
+
+    plain = [_plain(each) for each in factors]
+    narrow = [_narrow(each) for each in plain]
+    whole = {**extents, **terms}
+
+    def factor(number: int, at: Sequence[tuple[Sequence[str], Var]]) -> Expr:
+        values: dict[str, Expr] = {}
+        for names, var in at:
+            values |= _digits(var, [(name, whole[name]) for name in names])
+        return substitute(narrow[number], values)
+
+    names = [*terms]
+    left = compute(
+        (sizes[0], sizes[1], depth),
+        lambda b, m, k: factor(0, [(batch, b), (rows, m), (names, k)]),
+        named("left"),
+    )
+    right = compute(
+        (sizes[0], depth, sizes[2]),
+        lambda b, k, n: factor(1, [(batch, b), (names, k), (columns, n)]),
+        named("right"),
+    )
+    k = reduce_axis(depth, "k")
+
+    def element(b: Var, m: Var, n: Var) -> Expr:
+        first = cast(left[b, m, k], factors[0].dtype)
+        return Binary(BinaryOp.MUL, first, cast(right[b, k, n], factors[1].dtype))
+
+    b, m, n = Var("b"), Var("m"), Var("n")
+    sums = Compute((b, m, n), element(b, m, n), Combiner.SUM, (k,), source.start)
+    shape = (sizes[0], sizes[1], sizes[2])
+    product = Tensor(named("product"), shape, tensor.dtype, source=sums)
+    at = tuple(_number([(name, extents[name]) for name in part]) for part in (batch, rows, columns))
+    result = Compute(source.axes, Load(product, at))
+    made = Tensor(tensor.name, tensor.shape, tensor.dtype, tensor.scope, source=result)
+    return made, Product(product.name, left.name, right.name, *shape, depth)
+
+
+def _reads(expr: Expr) -> bool:
+    """Whether a factor reads memory, so that a copy of it is of use."""
+    return any(isinstance(each, Load) for each in subexpressions(expr))
+
+
+def _plain(expr: Expr) -> Expr:
+    """The expression with variables in place of reduction axes, of the same names."""
+
+    def plain(node: Expr) -> Expr:
+        return Var(node.name) if isinstance(node, ReduceAxis) else node
+
+    return rewrite_expr(expr, plain)
+
+
+def _narrow(expr: Expr) -> Expr:
+    """What is widened to a factor, of which a copy takes fewer bytes."""
+    if isinstance(expr, Cast) and expr.operand.dtype.bits < expr.dtype.bits:
+        return _narrow(expr.operand)
+    return expr
+
+
+def _digits(number: Var, axes: Sequence[tuple[str, int]]) -> dict[str, Expr]:
+    """The values of axes that a number counts, the last one fastest."""
+    values: dict[str, Expr] = {}
+    left: Expr = number
+    for position, (name, extent) in enumerate(reversed(axes)):
+        outermost = position == len(axes) - 1
+        values[name] = left if outermost else left % index(extent)
+        left = left // index(extent)
+    return values
+
+
+def _number(axes: Sequence[tuple[str, int]]) -> Expr:
+    """The number that axes count, the last one fastest."""
+    found: Expr = index(0)
+    for position, (name, extent) in enumerate(axes):
+        found = Var(name) if not position else found * index(extent) + Var(name)
+    return found

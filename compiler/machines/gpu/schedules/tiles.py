@@ -1,0 +1,207 @@
+"""A schedule of products of matrices: tiles in shared memory, sums in registers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tandem.compiler.errors import ScheduleError
+from tandem.compiler.ir.buffer import Scope
+from tandem.compiler.ir.stmt import Block, IterKind
+from tandem.compiler.ir.visit import blocks, reads, variables
+from tandem.compiler.machines.gpu.launch import SHARED
+from tandem.compiler.machines.gpu.machine import GpuMachine
+from tandem.compiler.machines.gpu.schedules.products import Product
+from tandem.compiler.te.schedule import Schedule
+from tandem.compiler.te.tree import (
+    allocated,
+    axes_of,
+    extent_of,
+    find_block,
+    find_loop,
+    read_by,
+)
+
+_SIDES = ((128, 8), (64, 4), (32, 2), (16, 1))
+"""Sides of a block's tile, and of that of each of its 256 threads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """How a product is divided.
+
+    Attributes
+    ----------
+    rows, columns
+        Of a block.
+    depth
+        Terms that are loaded at once.
+    thread_rows, thread_columns
+        Of a thread.
+    slots
+        Of what is loaded: with two, the next tile needs no barrier before it.
+    """
+
+    rows: int
+    columns: int
+    depth: int
+    thread_rows: int
+    thread_columns: int
+    slots: int = 2
+
+    @property
+    def threads(self) -> int:
+        """The threads of a block."""
+        return self.rows // self.thread_rows * (self.columns // self.thread_columns)
+
+
+def tile_of(product: Product, machine: GpuMachine) -> Tile:
+    """The tile for a product: the largest that leaves work for enough blocks, and no larger than
+    the product."""
+
+    def blocks_of(side: int) -> int:
+        return product.batch * (product.rows // side) * (product.columns // side)
+
+    enough = (
+        (side, own) for side, own in _SIDES if blocks_of(side) >= (_BLOCKS if side > _SMALL else 1)
+    )
+    side, own = next(enough, _SIDES[-1])
+    while (side // own) ** 2 > machine.threads:
+        own *= 2
+    return Tile(side, side, _DEPTH, own, own)
+
+
+_BLOCKS = 64
+"""Blocks that keep a GPU busy."""
+_SMALL = 32
+"""The side of tiles that small products have, however few their blocks."""
+_DEPTH = 16
+
+
+def tiled(schedule: Schedule, product: Product, tile: Tile) -> Schedule:
+    """The schedule with a product by tiles.
+
+    Where its sums have one reader that takes them element by element, such as an activation, that
+    is computed with the tile. Otherwise the sums are written to global memory.
+    """
+    schedule = _operands_inline(schedule, product)
+    read = _by_reader(schedule, product, tile)
+    if read is None:
+        near = f"{product.stage}_near"
+        alone = schedule.cache_write(product.stage, Scope.LOCAL, near)
+        alone = _root(alone, product.stage, "m", "n", tile).compute_at(near, product.stage, _LAST)
+        read = _Nest(alone, product.stage, near)
+    schedule, root, near = read.schedule, read.root, read.near
+    schedule = schedule.split(near, "m", tile.thread_rows, ("thread_m", "m"))
+    schedule = schedule.split(near, "n", tile.thread_columns, ("thread_n", "n"))
+    schedule = schedule.split(near, "k", tile.depth, ("tile_k", "k"))
+    schedule = schedule.reorder(near, "tile_k", "thread_m", "thread_n", "k", "m", "n")
+    for operand, axes in ((product.left, ("m", "k")), (product.right, ("k", "n"))):
+        schedule = _together(schedule, operand, axes, near, tile)
+    schedule = schedule.decompose_reduction(near, "tile_k")
+    for axis in axes_of(schedule.program.body, root):
+        if axis not in _OWN:
+            schedule = schedule.bind(root, axis, "blocks")
+    for stage, own in ((f"{near}_init", ("m", "n")), (near, ("m", "n")), (root, _OWN[2:])):
+        for axis in ("thread_m", "thread_n"):
+            schedule = schedule.bind(stage, axis, "threads")
+        for axis in own:
+            schedule = schedule.unroll(stage, axis)
+    return schedule
+
+
+_LAST = "block_n"
+"""The innermost loop over blocks of the stage that writes to global memory."""
+_OWN = ("thread_m", "thread_n", "own_m", "own_n")
+"""Its loops inside of a block."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Nest:
+    """A schedule in which the stage `near`, sums of a block's tile, is computed in a loop of
+    `root`, which writes to global memory."""
+
+    schedule: Schedule
+    root: str
+    near: str
+
+
+def _root(schedule: Schedule, root: str, rows: str, columns: str, tile: Tile) -> Schedule:
+    """The schedule with a stage divided among blocks, and in a block among threads."""
+    names = ("block_m", _LAST, "in_m", "in_n")
+    schedule = schedule.tile(root, (rows, columns), (tile.rows, tile.columns), names)
+    return schedule.tile(root, names[2:], (tile.thread_rows, tile.thread_columns), _OWN)
+
+
+def _by_reader(schedule: Schedule, product: Product, tile: Tile) -> _Nest | None:
+    """The product computed in its reader's loops; None if that does not read a tile at once."""
+    body = schedule.program.body
+    readers = [each for each in blocks(body) if product.stage in read_by(each)]
+    readers = [each for each in readers if each.name != product.stage]
+    if len(readers) != 1:
+        return None
+    (reader,) = readers
+    places = {each.indices for each in reads(reader) if each.buffer.name == product.stage}
+    if len(places) != 1 or any(each.kind is IterKind.REDUCE for each in reader.iters):
+        return None
+    groups = [[each for each in _long(reader) if each in variables(at)] for at in places.pop()]
+    if sorted(axis for group in groups for axis in group) != sorted(_long(reader)):
+        return None
+    root = reader.name
+    try:
+        short = [each for each in axes_of(body, root) if each not in _long(reader)]
+        schedule = schedule.reorder(root, *short, *(axis for group in groups for axis in group))
+        names = []
+        for group, name in zip(groups, ("batch", "rows", "columns"), strict=True):
+            for axis in group[1:]:
+                schedule = schedule.fuse(root, group[0] if axis is group[1] else name, axis, name)
+            names.append(name if len(group) > 1 else "".join(group))
+        schedule = _root(schedule, root, names[1], names[2], tile)
+        schedule = schedule.set_scope(product.stage, Scope.LOCAL)
+        schedule = schedule.compute_at(product.stage, root, _LAST)
+    except ScheduleError:
+        return None
+    extents = [find_loop(schedule.program.body, f"{product.stage}.{axis}") for axis in "bmn"]
+    if [extent_of(each) for each in extents if each is not None] != [1, tile.rows, tile.columns]:
+        return None
+    return _Nest(schedule, root, product.stage)
+
+
+def _long(block: Block) -> list[str]:
+    """The axes of a block with more than one element."""
+    return [each.var.name for each in block.iters if each.extent > 1]
+
+
+def _together(
+    schedule: Schedule, operand: str, axes: tuple[str, str], near: str, tile: Tile
+) -> Schedule:
+    """The schedule with an operand's tile loaded by all threads of a block."""
+    schedule = schedule.set_scope(operand, SHARED).compute_at(operand, near, "tile_k")
+    schedule = schedule.fuse(operand, *axes, "element")
+    schedule = schedule.split(operand, "element", tile.threads, ("step", "thread"))
+    schedule = schedule.reorder(operand, "thread", "step")
+    schedule = schedule.bind(operand, "thread", "threads")
+    return schedule.multi_buffer(operand, tile.slots) if tile.slots > 1 else schedule
+
+
+def _operands_inline(schedule: Schedule, product: Product) -> Schedule:
+    """The schedule with what the operands read, such as a padded image, inlined where that is
+    element-wise."""
+    for operand in (product.left, product.right):
+        for stage in sorted(_sources(schedule, operand)):
+            try:
+                schedule = schedule.compute_inline(stage)
+            except ScheduleError:
+                continue  # it is a reduction, or read elsewhere: it is a launch of its own
+    return schedule
+
+
+def _sources(schedule: Schedule, stage: str) -> frozenset[str]:
+    """The stages that a stage alone reads."""
+    body = schedule.program.body
+    block = find_block(body, stage)
+    assert block is not None, "the operand is there"
+    names = read_by(block) & allocated(body).keys()
+    readers = {
+        name: [each.name for each in blocks(body) if name in read_by(each)] for name in names
+    }
+    return frozenset(name for name, found in readers.items() if found == [stage])

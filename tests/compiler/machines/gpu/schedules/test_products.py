@@ -1,0 +1,160 @@
+"""Sums of products as products of matrices, and their tiles."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tandem.compiler.ir import interpreter
+from tandem.compiler.ir.dtypes import FLOAT32, INT8, INT32
+from tandem.compiler.ir.stmt import Stmt
+from tandem.compiler.ir.visit import statements
+from tandem.compiler.machines.gpu.check.accesses import accesses
+from tandem.compiler.machines.gpu.interpreter import Order, run_program
+from tandem.compiler.machines.gpu.launch import grid_of, is_barrier
+from tandem.compiler.machines.gpu.lower.lowering import gpu_program
+from tandem.compiler.machines.gpu.machine import GpuMachine
+from tandem.compiler.machines.gpu.schedules.generic import gpu_schedule
+from tandem.compiler.machines.gpu.schedules.products import Product, as_products
+from tandem.compiler.machines.gpu.schedules.tiles import Tile, tile_of
+from tandem.compiler.te import (
+    Tensor,
+    cast,
+    compute,
+    maximum,
+    placeholder,
+    reduce_axis,
+    select,
+    sum,
+)
+from tandem.compiler.te.schedule import Schedule
+from tests.support.compiler.te.schedules import matmul, random_inputs
+
+MACHINE = GpuMachine(threads=16)
+
+
+def dense(rows: int = 16, columns: int = 18, terms: int = 17) -> Tensor:
+    """A dense layer with a bias: weights by rows."""
+    x, w = placeholder((rows, terms), INT32, "x"), placeholder((columns, terms), INT32, "w")
+    b, k = placeholder((columns,), INT32, "b"), reduce_axis(terms, "k")
+    y = compute((rows, columns), lambda i, j: sum(x[i, k] * w[j, k], axis=k), "y")
+    return compute((rows, columns), lambda i, j: y[i, j] + b[j], "z")
+
+
+def convolution(images: int = 1, channels: int = 2, side: int = 4) -> Tensor:
+    """A padded convolution of bytes with an activation."""
+    x = placeholder((images, channels, side, side), INT8, "x")
+    w = placeholder((16, channels, 3, 3), INT8, "w")
+    padded = compute(
+        (images, channels, side + 2, side + 2),
+        lambda n, c, h, v: select(
+            (h >= 1) & (h <= side) & (v >= 1) & (v <= side), x[n, c, h - 1, v - 1], 0
+        ),
+        "padded",
+    )
+    c, i, j = reduce_axis(channels, "c"), reduce_axis(3, "i"), reduce_axis(3, "j")
+    y = compute(
+        (images, 16, side, side),
+        lambda n, o, h, v: sum(
+            cast(padded[n, c, h + i, v + j], INT32) * cast(w[o, c, i, j], INT32), axis=(c, i, j)
+        ),
+        "y",
+    )
+    return compute((images, 16, side, side), lambda n, o, h, v: maximum(y[n, o, h, v], 0), "z")
+
+
+def batched() -> Tensor:
+    """Products of several matrices, of which each row is then shifted by its first element."""
+    a, b = placeholder((2, 16, 16), INT32, "a"), placeholder((2, 16, 17), INT32, "b")
+    k = reduce_axis(16, "k")
+    y = compute((2, 16, 17), lambda s, i, j: sum(a[s, i, k] * b[s, k, j], axis=k), "y")
+    return compute((2, 16, 17), lambda s, i, j: y[s, i, j] - y[s, i, 0], "z")
+
+
+CASES: dict[str, Callable[[], Tensor]] = {
+    "dense": dense,
+    "convolution": convolution,
+    "images": lambda: convolution(2, 2, 3),
+    "batched": batched,
+}
+
+
+def outputs(expression: Tensor, order: Order | None) -> tuple[NDArray[Any], NDArray[Any]]:
+    """What an expression gives with its products by tiles, interpreted, and without."""
+    plain = Schedule.of(expression)
+    arrays = random_inputs(plain.program)
+    (wanted,) = interpreter.run(plain.program, arrays)
+    named = zip(plain.program.inputs, arrays, strict=True)
+    by_name = {each.name: array for each, array in named}
+    schedule = gpu_schedule(expression, machine=MACHINE)
+    given = [by_name[each.name] for each in schedule.program.inputs]
+    if order is None:
+        return wanted, interpreter.run(schedule.program, given)[0]
+    return wanted, run_program(gpu_program(schedule.program, MACHINE), given, order)[0]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_schedules_keep_the_result(name: str) -> None:
+    np.testing.assert_array_equal(*outputs(CASES[name](), None))
+
+
+@pytest.mark.parametrize("name", ["convolution", "batched"])
+def test_launches_keep_the_result(name: str) -> None:
+    np.testing.assert_array_equal(*outputs(CASES[name](), Order.BACKWARDS))
+
+
+def test_which_are_products() -> None:
+    assert as_products([dense()])[1] == (Product("y_product", "y_left", "y_right", 1, 16, 18, 17),)
+    assert as_products([convolution(2)])[1] == (
+        Product("y_product", "y_left", "y_right", 1, 32, 16, 18),
+    )
+    assert as_products([batched()])[1][0].batch == 2
+    small = matmul()
+    assert as_products([small]) == ((small,), ())
+
+
+def test_launches() -> None:
+    # What reads the sums once is computed with them, and what reads them twice is not.
+    for expression, count in ((dense(), 1), (convolution(), 1), (batched(), 2)):
+        program = gpu_program(gpu_schedule(expression, machine=MACHINE).program, MACHINE)
+        assert len(program.launches) == count
+        # Of two slots one is read while the other is written.
+        assert barriers(program.launches[0].body) == 1
+
+
+def barriers(body: Stmt) -> int:
+    """The barriers in the text of a statement."""
+    return len([each for each in statements(body) if is_barrier(each)])
+
+
+def test_tiles() -> None:
+    machine = GpuMachine()
+    large = Product("p", "l", "r", 1, 4096, 4096, 4096)
+    assert tile_of(large, machine) == Tile(128, 128, 16, 8, 8)
+    assert tile_of(Product("p", "l", "r", 1, 64, 3136, 576), machine) == Tile(32, 32, 16, 2, 2)
+    assert tile_of(Product("p", "l", "r", 1, 20, 30, 40), machine) == Tile(16, 16, 16, 1, 1)
+    assert tile_of(large, GpuMachine(threads=64)).threads == 64
+
+
+def test_intensity_of_large_products() -> None:
+    """Products for each element that a block loads: at least those of tiles of 128 x 128 x 32."""
+    a, b = placeholder((64, 128, 64), FLOAT32, "a"), placeholder((64, 64, 128), FLOAT32, "b")
+    k = reduce_axis(64, "k")
+    c = compute((64, 128, 128), lambda s, i, j: sum(a[s, i, k] * b[s, k, j], axis=k), "c")
+    machine = GpuMachine()
+    (launch,) = gpu_program(gpu_schedule(c, machine=machine).program, machine).launches
+    body = grid_of(launch).body
+
+    def times(*names: str) -> int:
+        """How often a thread accesses buffers."""
+        return builtins.sum(prod(it.loops.values()) for it in accesses(body, frozenset(names)))
+
+    assert times("c_left") - times("a") == 128 * 128 * 64 // 256
+    products, elements = times("c_left") - times("a"), times("a", "b")
+    assert products / elements >= 128 * 128 * 32 / (128 * 32 + 32 * 128)
