@@ -108,7 +108,7 @@ def command(
             "--epochs",
             metavar="N",
             min=1,
-            help="How often all samples are seen (default: 10, and of `digits` 40).",
+            help="How often all samples are seen (default: 10, and of `digits` 100).",
         ),
     ] = None,
     steps: Annotated[

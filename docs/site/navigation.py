@@ -74,6 +74,7 @@ PARTS = {
         "docs/compiler",
         "docs/graphs",
         "docs/gradients",
+        "docs/training",
         "docs/quantisation",
         "docs/schedule-templates",
         "docs/artifacts",

@@ -23,7 +23,6 @@ TEXTS = {
     "tandem.scripts.matmul": "the program by hand that `make matmul` shows",
     "tandem.scripts.matmul_layout": "its tiles",
     "tandem.scripts.option_groups": "options that several verbs have",
-    "tandem.scripts.train_digits": "makes a model that comes with Tandem",
 }
 """Modules that import none of these, and what they are for people nevertheless."""
 

@@ -106,7 +106,8 @@ def read_checkpoint(path: Path, belongs: Mapping[str, str], like: State) -> Stat
         what differs.
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as stream:
+            file = np.load(stream, allow_pickle=False)
             arrays = {name: file[name] for name in file.files}
         about = json.loads(arrays.pop(_ABOUT).tobytes())
         if about["format"] != _FORMAT:

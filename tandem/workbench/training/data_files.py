@@ -29,7 +29,8 @@ def read_arrays(path: Path) -> dict[str, Array]:
         The file cannot be read.
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as stream:
+            file = np.load(stream, allow_pickle=False)
             if not isinstance(file, np.lib.npyio.NpzFile):
                 raise TrainingError(f"{path}: one array: a .npz file with {TARGET} is needed")
             return {name: file[name] for name in file.files}

@@ -30,7 +30,7 @@ OPTIONS: Final = TrainingOptions(
     rate=3e-3,
     schedule=Schedule(Curve.COSINE, warmup=0.2),
     batch=64,
-    epochs=40,
+    epochs=100,
 )
 
 

@@ -98,6 +98,7 @@ def _behind(network: Function, loss: Loss, *, sample_wise: bool) -> Function:
         name=f"{network.name}_loss",
         params=(*network.params, target),
         body=Body(tuple(writer.lets), found),
+        result=None,
     )
 
 

@@ -203,7 +203,7 @@ class Trainer:
             A checkpoint cannot be written; the one before is as it was.
         """
         about = {**(belongs or {}), "samples": self._samples.digest}
-        if checkpoints is not None and checkpoints.path.exists():
+        if checkpoints is not None and checkpoints.path.is_file():
             self.state = read_checkpoint(checkpoints.path, about, self.state)
         written, begun = self.state.step, perf_counter() - self.state.seconds
         saved = perf_counter()

@@ -14,6 +14,7 @@ from tandem.workbench.training.data_files import array_samples, read_arrays
 from tandem.workbench.training.digits import OPTIONS, shifted
 from tandem.workbench.training.losses import Loss
 from tandem.workbench.training.plan import plan_training
+from tandem.workbench.training.samples import Array
 from tandem.workbench.training.trainable import Trainable, trainable
 
 
@@ -74,9 +75,12 @@ def test_shifts_move_images_by_a_pixel_at_most() -> None:
 
 def test_data_that_does_not_fit(digits: Trainable) -> None:
     x = np.zeros((5, 1, 8, 8), np.float32)
-    cases = {
+    cases: dict[str, dict[str, Array]] = {
         r"no array target; there are input, and target, input are needed": {"input": x},
-        r"input is \[5, 8, 8\], and not \[N, 1, 8, 8\]": {"input": x[:, 0], "target": np.zeros(5)},
+        r"input is \[5, 8, 8\], and not \[N, 1, 8, 8\]": {
+            "input": x[:, 0],
+            "target": np.zeros(5, int),
+        },
         r"target holds float64: int64 is needed": {"input": x, "target": np.zeros(5)},
         r"target has class 10: 0 to 9 are allowed": {"input": x, "target": np.full(5, 10)},
         r"input has NaN or infinity": {"input": x * np.nan, "target": np.zeros(5, int)},

@@ -16,16 +16,16 @@ from tandem.runtime.executor import Executor
 from tests.support.compiler.graph.graphs import graph
 
 CASES = {
-    "plain": ("float32[2, 3, 7, 6]", "float32[20, 3, 3, 3]", "padding=(1, 1, 1, 1)"),
+    "plain": ("float32[2, 3, 7, 6]", "float32[20, 3, 3, 3]", "padding=[1, 1, 1, 1]"),
     "strides": (
         "float32[1, 8, 9, 9]",
         "float32[16, 8, 3, 2]",
-        "strides=(2, 2), padding=(1, 0, 0, 1)",
+        "strides=[2, 2], padding=[1, 0, 0, 1]",
     ),
     "few pixels": ("float32[4, 5, 4, 4]", "float32[7, 5, 3, 3]", ""),
     "gradient of weights": ("float32[6, 8, 6, 6]", "float32[16, 8, 4, 4]", ""),
-    "dilation": ("float32[2, 4, 9, 9]", "float32[8, 4, 3, 3]", "dilation=(2, 2)"),
-    "one by one": ("float32[2, 17, 5, 5]", "float32[33, 17, 1, 1]", "strides=(2, 2)"),
+    "dilation": ("float32[2, 4, 9, 9]", "float32[8, 4, 3, 3]", "dilation=[2, 2]"),
+    "one by one": ("float32[2, 17, 5, 5]", "float32[33, 17, 1, 1]", "strides=[2, 2]"),
     "float64": ("float64[2, 3, 5, 5]", "float64[9, 3, 3, 3]", ""),
 }
 

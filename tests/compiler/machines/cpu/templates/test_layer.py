@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tandem.compiler.machines.cpu.templates.computed_conv2d import ComputedConv2dOnCpu
 from tandem.compiler.machines.cpu.templates.conv2d import Conv2dOnCpu
 from tandem.compiler.machines.cpu.templates.dense import DenseOnCpu
 from tandem.compiler.machines.cpu.templates.depthwise import DepthwiseOnCpu
@@ -20,6 +21,7 @@ from tandem.compiler.operators.matmul import dense, matmul
 
 OPERATORS: Mapping[type[LayerOnCpu], Callable[..., Any]] = {
     Conv2dOnCpu: conv2d,
+    ComputedConv2dOnCpu: conv2d,
     DepthwiseOnCpu: conv2d,
     DottedDepthwiseOnCpu: conv2d,
     WinogradOnCpu: conv2d,
