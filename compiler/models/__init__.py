@@ -1,7 +1,8 @@
 """Built-in networks, as ONNX models.
 
-The weights of `digits` and `tinylm` were trained; `tandem train digits` trains others, with the same
-images, and `scripts/train_tinylm.py` `tinylm`. The other networks are made with random weights.
+The weights of `digits` and `tinylm` were trained; `tandem train digits` trains others, with the
+same images, and `scripts/train_tinylm.py` those of `tinylm`. The other networks are made with
+random weights.
 """
 
 from __future__ import annotations

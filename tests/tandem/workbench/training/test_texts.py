@@ -25,11 +25,11 @@ def test_windows_and_what_follows() -> None:
 
 def test_windows_begin_anywhere_in_training() -> None:
     samples = TextSamples("ids", TEXT, 8)
-    starts = set()
+    starts = set[int]()
     for seed in range(200):
         found = samples.batch(np.arange(3), np.random.default_rng(seed))
         np.testing.assert_array_equal(found["ids"] + 1, found["target"])
-        starts.update(found["ids"][:, 0])
+        starts.update(found["ids"][:, 0].tolist())
     assert starts == set(range(22))
 
 
