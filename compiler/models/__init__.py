@@ -1,7 +1,8 @@
 """Built-in networks, as ONNX models.
 
-The weights of `digits` were trained; `tandem train digits` trains others, with the same images. The
-other networks are made with random weights.
+The weights of `digits` and `tinylm` were trained; `tandem train digits` trains others, with the
+same images, and `scripts/train_tinylm.py` those of `tinylm`. The other networks are made with
+random weights.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from tandem.compiler.models.mobilenet import (
     mobilenet_v2_tiny,
 )
 from tandem.compiler.models.resnet import resnet18, resnet34, resnet50
+from tandem.compiler.models.tinylm import tinylm
 from tandem.compiler.models.vit import vit, vit_tiny
 
 __all__ = ["BUILT_IN", "built_in", "resnet18", "resnet34", "resnet50"]
@@ -64,6 +66,7 @@ BUILT_IN: Final[Mapping[str, Callable[[int], ModelProto]]] = MappingProxyType(
         "llama-tiny": llama_tiny,
         "llama-decode": llama_decode,
         "llama-decode-tiny": llama_decode_tiny,
+        "tinylm": tinylm,
     }
 )
 """Functions from the seed of random weights to the model, by name."""

@@ -15,6 +15,9 @@ from tandem.compiler.models.llama import LONGEST as LLAMA_LONGEST
 from tandem.compiler.models.llama import SMALL as LLAMA_SMALL
 from tandem.compiler.models.llama import TINY as LLAMA_TINY
 from tandem.compiler.models.llama import llama_of
+from tandem.compiler.models.tinylm import CONTEXT as TINYLM_LONGEST
+from tandem.compiler.models.tinylm import SIZES as TINYLM
+from tandem.compiler.models.tinylm import tinylm_of, trained_weights
 from tandem.compiler.models.transformer import CachedTokenPorts, Sizes
 
 BYTES: Final = 256
@@ -78,6 +81,10 @@ DECODERS: Final[Mapping[str, DecoderModel]] = MappingProxyType(
             llama_decoder("llama", LLAMA_SMALL, LLAMA_LONGEST),
             llama_decoder("llama-tiny", LLAMA_TINY, 16),
             gpt2_decoder("bytes-tiny", _BYTES_TINY, 48),
+            DecoderModel(
+                *("tinylm", TINYLM, TINYLM_LONGEST),
+                lambda ports, seed: tinylm_of(trained_weights(), ports, seed),
+            ),
         )
     }
 )

@@ -321,6 +321,10 @@ class Trainer:
             wanted = self._types[name]
             shape, dtype = wanted.static_shape(name), wanted.dtype.numpy
             if named[own].shape != shape or named[own].dtype != dtype:
-                raise TrainingError(
-                    f"{own} is {named[own].dtype}{[*named[own].shape]}, not {wanted}"
-                )
+                given = f"{own} is {named[own].dtype}{[*named[own].shape]}, not {wanted}"
+                if own in sample and named[own].shape[1:] == shape[1:]:
+                    given += (
+                        f": the network takes batches of {shape[0]}, unless its first extent is "
+                        "open; a step has the option batch's"
+                    )
+                raise TrainingError(given)
