@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 import pytest
+from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 from typer.testing import CliRunner
@@ -23,9 +25,10 @@ def invoke(*arguments: object) -> tuple[int, str, str]:
     return result.exit_code, result.stdout, result.stderr
 
 
-def save_samples(path: Path, arrays: Mapping[str, np.ndarray]) -> Path:
+def save_samples(path: Path, arrays: Mapping[str, NDArray[Any]]) -> Path:
+    kept: dict[str, Any] = {**arrays}
     with path.open("wb") as file:
-        np.savez(file, **arrays)
+        np.savez(file, **kept)
     return path
 
 
@@ -88,7 +91,9 @@ def test_the_model_that_is_written_is_the_trained_one(
     with np.load(samples) as arrays:
         x, target = arrays["x"], arrays["target"]
     session = ReferenceEvaluator(onnx.load(output))
-    scores = np.concatenate([session.run(None, {"x": row[None]})[0] for row in x])
+    scores = np.concatenate(
+        [np.asarray(next(iter(session.run(None, {"x": row[None]})))) for row in x]
+    )
     assert (scores.argmax(1) == target).mean() > 0.9
     assert found["accuracy"] > 0.8
 
@@ -113,7 +118,7 @@ def test_a_checkpoint_is_gone_on_from(options: tuple[object, ...], tmp_path: Pat
 
 def test_wrong_samples(model: Path, tmp_path: Path) -> None:
     x = np.zeros((20, 2), np.float32)
-    cases = {
+    cases: dict[str, dict[str, NDArray[Any]]] = {
         "no target": {"x": x},
         "shape": {"x": np.zeros((20, 3), np.float32), "target": np.zeros(20, np.int64)},
         "rows": {"x": x, "target": np.zeros(19, np.int64)},
