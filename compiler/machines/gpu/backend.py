@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tandem.compiler.graph.expressions import tensors
@@ -13,6 +14,7 @@ from tandem.compiler.graph.passes.pipeline import GraphPass
 from tandem.compiler.graph.types import TensorType
 from tandem.compiler.graph.visit import map_functions, rewrite_lets
 from tandem.compiler.machines.gpu.kernels import opencl_code
+from tandem.compiler.machines.gpu.launch import GpuProgram
 from tandem.compiler.machines.gpu.lower.lowering import gpu_program
 from tandem.compiler.machines.gpu.machine import GpuMachine
 from tandem.compiler.machines.gpu.schedules.generic import gpu_schedule
@@ -82,10 +84,8 @@ def gpu_kernel(kernel: Function, machine: GpuMachine) -> GpuKernel:
     CodegenError
         As `opencl_text`.
     """
-    inputs = _placeholders(kernel)
-    outputs = tensors(kernel, inputs)
-    schedule = gpu_schedule(*outputs, machine=machine, inputs=inputs, name=kernel.name)
-    code = opencl_code(gpu_program(schedule.program, machine))
+    outputs, program = _lowered(kernel, machine)
+    code = opencl_code(program)
     numbers = {param.name: number for number, param in enumerate(kernel.params)}
     operators = tuple(
         let.value.callee.name
@@ -94,6 +94,20 @@ def gpu_kernel(kernel: Function, machine: GpuMachine) -> GpuKernel:
     )
     operands = tuple(numbers[each.name] for each in code.inputs)
     return GpuKernel(code, operands, operators, macs_of(outputs))
+
+
+def gpu_kernel_program(kernel: Function, machine: GpuMachine) -> GpuProgram:
+    """A kernel, scheduled, lowered and checked for races. Raises `LoweringError` as
+    `gpu_program`."""
+    return _lowered(kernel, machine)[1]
+
+
+def _lowered(kernel: Function, machine: GpuMachine) -> tuple[Sequence[Tensor], GpuProgram]:
+    """The tensors that a kernel computes, and the program that does."""
+    inputs = _placeholders(kernel)
+    outputs = tensors(kernel, inputs)
+    schedule = gpu_schedule(*outputs, machine=machine, inputs=inputs, name=kernel.name)
+    return outputs, gpu_program(schedule.program, machine)
 
 
 def _placeholders(kernel: Function) -> list[Tensor]:

@@ -143,7 +143,7 @@ class CpuTarget:
     @property
     def pointer_bits(self) -> int:
         """The size of an address."""
-        return 64 if self.architecture in ("aarch64", "riscv64", "x86_64") else 32
+        return 64 if self.architecture in ("aarch64", "nvptx64", "riscv64", "x86_64") else 32
 
     @property
     def threaded(self) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 from llvmlite import ir
 
 from tandem.compiler.ir.dtypes import DType
-from tandem.compiler.ir.operations import UnaryOp
+from tandem.compiler.ir.operations import BinaryOp, UnaryOp
 from tandem.compiler.machines.cpu.codegen.cpu_target import CpuTarget
 from tandem.compiler.machines.cpu.codegen.float_builder import FloatBuilder
 from tandem.compiler.machines.cpu.codegen.llvm import (
@@ -259,6 +259,14 @@ def call_function(builder: Any, op: UnaryOp, dtype: DType, value: Any, target: C
     if op in _FORMULAS:
         return _FORMULAS[op](of, value)
     return _library(builder, op.value, dtype, value)
+
+
+def is_of_library(op: UnaryOp | BinaryOp) -> bool:
+    """Whether an operation of floats calls a function of the C library."""
+    if isinstance(op, BinaryOp):
+        return op is BinaryOp.POW
+    simple = op in (UnaryOp.NEG, UnaryOp.NOT, UnaryOp.ABS)
+    return not simple and op not in _INSTRUCTIONS and op not in _FORMULAS
 
 
 def power(builder: Any, dtype: DType, a: Any, b: Any) -> Any:

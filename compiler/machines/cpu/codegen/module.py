@@ -20,8 +20,9 @@ from tandem.compiler.machines.cpu.codegen.storage import StoragePlan, plan_stora
 from tandem.compiler.machines.cpu.codegen.tasks import Tasks, close_frame, open_frame
 from tandem.compiler.machines.cpu.codegen.vector_strips import constant_extent, strips_of
 
-# llvmlite fills tables of its own at their first use, and a second thread would see a part of them.
-_BUILDING = threading.Lock()
+BUILDING = threading.Lock()
+"""Held while modules are built: llvmlite fills tables of its own at their first use, and a second
+thread would see a part of them."""
 
 MOST_STATEMENTS = 20_000
 """The most stores and intrinsics after unrolling: about half a minute of compiling."""
@@ -59,7 +60,7 @@ def build_module(
             )
     _check_size(function, target.register_bits)
     storage = plan_storage(function, target.register_bits)
-    with _BUILDING:
+    with BUILDING:
         return _text(function, target, storage, streamed), storage
 
 

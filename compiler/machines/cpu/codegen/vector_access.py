@@ -264,7 +264,9 @@ def step(frame: Frame, pointer: Any, index: Any, element: Any) -> Any:
         index = frame.builder.trunc(index, in_lanes(I32, index))
     result = frame.builder.gep(pointer, [index], source_etype=element)
     lanes = lanes_of(pointer) or lanes_of(index)
-    result.type = vector_type(POINTER, lanes)  # llvmlite keeps the first operand's type
+    # llvmlite keeps the first operand's type.
+    near = pointer.type.element if lanes_of(pointer) else pointer.type
+    result.type = vector_type(ir.PointerType(addrspace=near.addrspace), lanes)
     return result
 
 

@@ -1,0 +1,26 @@
+"""The GPU's programs of a network, before they are text for a device."""
+
+from __future__ import annotations
+
+from tandem.compiler.driver.build import Backends, offloading_passes
+from tandem.compiler.graph.nodes import Function, FunctionKind
+from tandem.compiler.graph.passes import transform
+from tandem.compiler.graph.visit import functions
+from tandem.compiler.machines.gpu.backend import gpu_kernel_program
+from tandem.compiler.machines.gpu.launch import GpuProgram
+from tandem.compiler.machines.gpu.machine import GpuMachine
+from tandem.compiler.machines.gpu.target import gpu
+
+
+def network_programs(function: Function, machine: GpuMachine) -> dict[str, GpuProgram]:
+    """The programs of a network's kernels by their names, each once. Raises `LoweringError` as `lower.lowering.gpu_program`."""
+    target, backends = gpu(machine), Backends()
+    passes = (*offloading_passes(function, (target,), backends), *backends.of(target).passes())
+    found: dict[str, GpuProgram] = {}
+    for each in functions(transform(function, passes)):
+        if each.kind is FunctionKind.KERNEL:
+            name = each.name
+            while name in found:
+                name = f"{name}_"
+            found[name] = gpu_kernel_program(each, machine)
+    return found
