@@ -11,12 +11,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from tandem.compiler.machines.gpu.codegen.ptx import PROCESSORS, ptx_text
-from tandem.compiler.machines.gpu.machine import GpuMachine
-from tandem.compiler.machines.gpu.network_programs import network_programs
-from tandem.compiler.machines.gpu.ptxas import assembled, ptxas_path
 from tandem.scripts.console import errors_in_one_line
-from tandem.workbench.models import ModelOptions, import_model
+from tandem.workbench.gpu_kernels import PROCESSORS, gpu_kernels
+from tandem.workbench.models import ModelOptions
 
 
 def main() -> None:
@@ -29,16 +26,12 @@ def main() -> None:
     arguments = parser.parse_args()
     with errors_in_one_line(debug=False):
         options = ModelOptions(quantise=None) if arguments.float else ModelOptions()
-        function = import_model(arguments.model, options, None).prepared(None).function
         arguments.output.mkdir(parents=True, exist_ok=True)
-        assembler = ptxas_path()
-        for name, program in network_programs(function, GpuMachine()).items():
-            text = ptx_text(program, arguments.arch)
-            (arguments.output / f"{name}.ptx").write_text(text)
-            if assembler is None:
-                print(f"{name}: {len(program.launches)} launches")
-                continue
-            for need in assembled(text, arguments.arch, assembler):
+        for kernel in gpu_kernels(arguments.model, options, arguments.arch):
+            (arguments.output / f"{kernel.name}.ptx").write_text(kernel.text)
+            if kernel.needs is None:
+                print(f"{kernel.name}: {kernel.launches} launches")
+            for need in kernel.needs or ():
                 print(
                     f"{need.kernel}: {need.registers} registers, {need.shared_bytes} bytes shared, "
                     f"{need.stack_bytes} bytes of stack, {need.spilled_bytes} bytes spilled"

@@ -13,14 +13,20 @@ from tandem.compiler.machines.gpu.target import gpu
 
 
 def network_programs(function: Function, machine: GpuMachine) -> dict[str, GpuProgram]:
-    """The programs of a network's kernels by their names, each once. Raises `LoweringError` as `lower.lowering.gpu_program`."""
+    """The programs of a network's kernels by their names, each once.
+
+    Raises
+    ------
+    LoweringError
+        As `lower.lowering.gpu_program`.
+    """
     target, backends = gpu(machine), Backends()
     passes = (*offloading_passes(function, (target,), backends), *backends.of(target).passes())
     found: dict[str, GpuProgram] = {}
-    for each in functions(transform(function, passes)):
-        if each.kind is FunctionKind.KERNEL:
-            name = each.name
+    for kernel in functions(transform(function, passes)):
+        if kernel.kind is FunctionKind.KERNEL:
+            name = kernel.name
             while name in found:
                 name = f"{name}_"
-            found[name] = gpu_kernel_program(each, machine)
+            found[name] = gpu_kernel_program(kernel, machine)
     return found

@@ -18,7 +18,6 @@ from tandem.compiler.machines.cpu.codegen.llvm import (
     I32,
     I64,
     MASK,
-    POINTER,
     call_intrinsic,
     constant,
     in_lanes,

@@ -25,7 +25,7 @@ from tandem.compiler.machines.cpu.codegen.module import BUILDING
 from tandem.compiler.machines.cpu.codegen.tasks import close_frame, open_frame
 from tandem.compiler.machines.gpu.codegen.opencl import kernel_name
 from tandem.compiler.machines.gpu.codegen.ptx_statements import emit
-from tandem.compiler.machines.gpu.launch import BLOCK, THREAD, GpuProgram, Grid, grid_of
+from tandem.compiler.machines.gpu.launch import BLOCK, THREAD, GpuProgram, grid_of
 
 GLOBAL_SPACE, SHARED_SPACE = 1, 3
 """LLVM's numbers of a GPU's memories; that of one thread is LLVM's stack."""

@@ -98,7 +98,7 @@ def _loop(frame: Frame, loop: For) -> Iterator[Any]:
 
 
 def _local(frame: Frame, buffer: Buffer) -> Any:
-    """The memory of a buffer of one thread: registers, where all indices are known when compiling."""
+    """The memory of a buffer of one thread: registers, where indices are known when compiling."""
     memory = frame.entry.alloca(ir.ArrayType(memory_type(buffer.dtype), max(buffer.size, 1)))
     memory.align = buffer.dtype.numpy.itemsize
     memory.type = POINTER  # llvmlite's alloca has a typed pointer
