@@ -45,21 +45,21 @@ def networks(draw: st.DrawFn) -> list[LayerTraffic]:
 
 def loading_ahead(layers: list[LayerTraffic], held: Held) -> int:
     """The cycles of a legal schedule: while a layer is computed, the bus reads what is left of it,
-    and then what the next layers read, as far as it has been written and there is room."""
+    and then what the next layers read, as far as it has been written and there is space."""
     left = [[each.size // BEAT for each in one.early] for one in layers]
-    room = {memory: size // BEAT for memory, size in held.operands.items()}
+    space = {memory: size // BEAT for memory, size in held.operands.items()}
     time = 2 * MEMORY.latency
     for number, one in enumerate(layers):
         own = one.late // BEAT + sum(left[number])
         for size, read in zip(left[number], one.early, strict=True):
-            room[read.memory] += read.size // BEAT - size
+            space[read.memory] += read.size // BEAT - size
         beats = max(0, one.compute // MEMORY.interval - own)
         for later in range(number + 1, len(layers)):
             for at, read in enumerate(layers[later].early):
                 if read.since <= number:
-                    taken = min(left[later][at], beats, room[read.memory])
+                    taken = min(left[later][at], beats, space[read.memory])
                     left[later][at] -= taken
-                    room[read.memory] -= taken
+                    space[read.memory] -= taken
                     beats -= taken
         time += max(one.compute, own * MEMORY.interval)
     return time + MEMORY.latency
@@ -72,7 +72,7 @@ def test_no_schedule_that_loads_ahead_is_below(
     held = Held({MemoryId.WGT: weights * BEAT, MemoryId.INP: data * BEAT}, 0, 0)
     found = least_cycles(layers, held, CONFIG, MEMORY)
     assert found <= loading_ahead(layers, held)
-    # Room on chip never makes the bound higher, and without it each layer waits for its reads.
+    # Space on chip never makes the bound higher, and without it each layer waits for its reads.
     alone = least_cycles(layers, NOTHING, CONFIG, MEMORY)
     assert found <= alone
     least = 0
@@ -94,8 +94,8 @@ def test_of_one_layer_the_slowest_part_counts() -> None:
 
 def test_a_layer_reads_ahead_only_what_has_room_and_is_written() -> None:
     first = layer(1000)
-    for data, since, room, wait in ((100, 0, 40, 60), (100, 1, 40, 60), (100, 0, 0, 100)):
-        held = Held({MemoryId.WGT: 0, MemoryId.INP: room * BEAT}, 0, 0)
+    for data, since, space, wait in ((100, 0, 40, 60), (100, 1, 40, 60), (100, 0, 0, 100)):
+        held = Held({MemoryId.WGT: 0, MemoryId.INP: space * BEAT}, 0, 0)
         second = layer(0, data=data, since=since)
         assert least_cycles([first, second], held, CONFIG, MEMORY) == 15 + 1000 + 2 * (wait - 1)
     # What a layer of the window writes is not there before it.
