@@ -154,17 +154,17 @@ def test_no_layer_needs_more_than_its_instructions_do(config: HardwareConfig) ->
     assert (np.diff(layer[computes]) >= 0).all()
     needs = stream_needs(stream, config)
     assert len(needs.layers) == len(stream.calls) > 5
-    for number, each in enumerate(needs.layers):
+    for number, layer_needs in enumerate(needs.layers):
 
         def total(amounts: np.ndarray, opcode: Opcode, number: int = number) -> int:
             return int(amounts[(layer == number) & (columns.opcode == opcode)].sum())
 
-        assert each.array <= total(uops, Opcode.GEMM)
-        assert each.alu <= total(uops, Opcode.ALU) * (2 if config is ONE_PORT else 1)
+        assert layer_needs.array <= total(uops, Opcode.GEMM)
+        assert layer_needs.alu <= total(uops, Opcode.ALU) * (2 if config is ONE_PORT else 1)
         loaded = total(moved, Opcode.LOAD)
-        assert each.weights + each.parameters + each.read <= loaded
-        assert each.written == total(moved, Opcode.STORE)
-    assert sum(each.array for each in needs.layers) > 0
+        assert layer_needs.weights + layer_needs.parameters + layer_needs.read <= loaded
+        assert layer_needs.written == total(moved, Opcode.STORE)
+    assert sum(layer_needs.array for layer_needs in needs.layers) > 0
 
 
 def test_streams_are_launched_one_after_another() -> None:
