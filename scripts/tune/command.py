@@ -50,12 +50,14 @@ from tandem.scripts.tune.neighbours import print_neighbours, task_of_layer
 from tandem.scripts.tune.rows import decided_text, network_json, table, tasks_json
 from tandem.scripts.tune.show import print_recorded
 from tandem.scripts.tune.view import show_tuning
+from tandem.scripts.tune.whole_network import print_bound
 from tandem.scripts.utilization.layer_option import parse_layer_option
 from tandem.scripts.weight_options import INT8_FLAGS, WeightFlags
 from tandem.workbench.devices import Accelerator, Cpu, TargetDevice
 from tandem.workbench.measurers.sketches_on_cpu import sketch_search
 from tandem.workbench.models import ModelOptions, model_inputs, prepared_network
 from tandem.workbench.neighbours import neighbourhood
+from tandem.workbench.network_bound import network_bound as bound_of_network
 from tandem.workbench.pages.tuning.of_tuning import TuningRun
 from tandem.workbench.pages.tuning.write import write_page
 from tandem.workbench.pages.write import check_page
@@ -187,6 +189,15 @@ def command(
             "in cycles and causes, knob by knob. With --records it is the best recorded one.",
         ),
     ] = None,
+    network_bound: Annotated[
+        bool,
+        typer.Option(
+            "--network",
+            help="Tune nothing: print the exact cycles of MODEL on the accelerator, and the least "
+            "that array, ALU and bus need for the whole network. With --records the schedules are "
+            "the best recorded ones.",
+        ),
+    ] = False,
     scheduler: SchedulerOption = None,
     report: Annotated[
         Path | None,
@@ -228,6 +239,8 @@ def command(
             raise typer.BadParameter("--show prints --records FILE, and changes nothing")
         if explain is not None and (model is None or show or merge or report is not None):
             raise typer.BadParameter("--explain LAYER is of a MODEL, and measures its neighbours")
+        if network_bound and (model is None or show or merge or report or explain is not None):
+            raise typer.BadParameter("--network is of a MODEL as it is compiled")
         if show and report is not None:
             raise typer.BadParameter("--report is of a run, which --show is not")
         if merge and records is None:
@@ -245,6 +258,7 @@ def command(
                 "--scheduler": scheduler is not None,
                 "--report": report is not None,
                 "--explain": explain is not None,
+                "--network": network_bound,
                 "--space wide": space is SpaceName.WIDE,
             }
             refuse_accelerator_options(
@@ -289,6 +303,17 @@ def command(
                 print_json(beside.as_json())
             else:
                 print_neighbours(plain_console(), beside)
+            return
+        if network_bound and model is not None and isinstance(target, Accelerator):
+            best = target.best_of(known_records(records, warn)) if records else target
+            with show_activity("network", quiet=as_json):
+                function = prepared_network(model, chosen, best).function
+                whole = bound_of_network(function, best)
+            if as_json:
+                print_json(whole.as_json())
+            else:
+                title = f"{model} on {target.name}, memory {memory}"
+                print_bound(plain_console(), title, whole)
             return
         if report is not None:
             check_page(report)

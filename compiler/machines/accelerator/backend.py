@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from math import prod
 
 import numpy as np
@@ -16,6 +15,7 @@ from tandem.compiler.graph.operators.layouts import View
 from tandem.compiler.graph.passes.pipeline import GraphPass
 from tandem.compiler.graph.types import TensorType
 from tandem.compiler.graph.visit import names_of, rename
+from tandem.compiler.machines.accelerator.least_traffic import needed_bytes
 from tandem.compiler.machines.accelerator.lower import Operator, Stream, compile_stream
 from tandem.compiler.machines.accelerator.lower.programs import ProgramCache
 from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
@@ -24,7 +24,6 @@ from tandem.compiler.machines.accelerator.planned_calls import (
     PlannedStream,
     StreamPlaces,
     places_of,
-    template_of,
 )
 from tandem.compiler.plan.offload import offload_passes
 from tandem.compiler.plan.parts import ArtifactParts, Invocation
@@ -194,20 +193,9 @@ def _contents(stream: Stream, known: set[str]) -> tuple[PlacedTensor, ...]:
 
 
 def _layer(stream: Stream, call: PlannedCall) -> Layer:
-    traffic = _minimum_traffic(stream, call)
+    traffic = int(sum(needed_bytes(stream, call).values()))
     plan = call.plan
     return Layer(call.source, plan.found.match.operators, call.macs, traffic, plan.arguments.remark)
-
-
-def _minimum_traffic(stream: Stream, call: PlannedCall) -> int:
-    """The fewest bytes that the call must move to or from DRAM (`Layer.least_bytes`)."""
-    parts = template_of(call.plan).minimum_traffic(call.plan.workload)
-    least: dict[str, Fraction] = {}
-    for operand, tensor in call.named.items():
-        part = parts.get(operand, Fraction(1)) * stream.tensors[tensor].size
-        # A tensor that is bound to two operands is read once: take the larger fraction.
-        least[tensor] = max(part, least.get(tensor, Fraction(0)))
-    return int(sum(least.values()))
 
 
 def _place(stage: str, iterations: Sequence[tuple[str, int]]) -> str:

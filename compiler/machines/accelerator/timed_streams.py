@@ -18,7 +18,7 @@ from tandem.compiler.graph.visit import all_lets
 from tandem.compiler.machines.accelerator.backend import StreamBackend
 from tandem.compiler.machines.accelerator.lower import Stream
 from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
-from tandem.compiler.machines.accelerator.planned_calls import PlannedCall
+from tandem.compiler.machines.accelerator.planned_calls import PlannedCall, PlannedStream
 from tandem.compiler.plan.target import Target
 from tandem.hw.config import HardwareConfig
 
@@ -44,12 +44,17 @@ class TimedStream:
 
     Attributes
     ----------
-    calls
-        The calls of kernels in their order.
+    planned
+        Its calls of kernels, and what the host writes before and reads after them.
     """
 
     stream: Stream
-    calls: tuple[PlannedCall, ...]
+    planned: PlannedStream
+
+    @property
+    def calls(self) -> tuple[PlannedCall, ...]:
+        """The calls of kernels in their order."""
+        return self.planned.calls
 
     @property
     def layers(self) -> frozenset[str]:
@@ -97,5 +102,5 @@ def timed_streams(function: Function, target: Target[AcceleratorTarget]) -> tupl
         match let.value:
             case Call(callee=Function(kind=FunctionKind.STREAM) as stream):
                 planned = backend.planned_stream(stream)
-                streams.append(TimedStream(backend.linked(planned), planned.calls))
+                streams.append(TimedStream(backend.linked(planned), planned))
     return tuple(streams)
