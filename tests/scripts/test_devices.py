@@ -65,5 +65,6 @@ def test_a_network(tmp_path: Path) -> None:
         given = ["run", "digits", "--device", device, "--output", str(path)]
         result = CliRunner().invoke(app, given)
         assert result.exit_code == 0, result.output
-        found.append(np.load(path))
+        with np.load(path) as arrays:
+            found.append(dict(arrays))
     assert all(np.array_equal(found[0][name], found[1][name]) for name in found[1])

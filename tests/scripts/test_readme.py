@@ -22,6 +22,7 @@ GUIDES = (
     "installation",
     "utilization",
     "running-networks",
+    "training",
     "generate",
     "export",
     "tuning-guide",
@@ -61,9 +62,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 # Commands that share files are run together; `utilization` is run below.
 TOUR: tuple[tuple[str, ...], ...] = (
     *(("run", "compile"), ("generate",), ("export",), ("soc",), ("disasm", "sim"), ("rtl",)),
-    *(("tune", "run"), ("search",), ("doctor", "devices")),
+    *(("train", "run"), ("tune", "run"), ("search",), ("doctor", "devices")),
 )
-SLOW = ("run", "generate", "rtl", "soc", "tune", "search")
+SLOW = ("run", "train", "generate", "rtl", "soc", "tune", "search")
 # Other tests run these networks on the RTL, and compare them with the CPU.
 COMPARED = ("--check", "--compare")
 
@@ -88,11 +89,14 @@ def check(command: str) -> None:
 def test_the_commands_of_the_tour(here: Path, verbs: tuple[str, ...]) -> None:
     # Runs with the records of `tune` follow it.
     recorded = [command for command in COMMANDS if "--records" in command]
-    plain = [command for command in COMMANDS if command not in recorded and not compares(command)]
-    among = recorded if "tune" in verbs else plain
-    commands = [command for command in among if command.split()[0] in verbs]
-    assert {command.split()[0] for command in commands} == {*verbs}
-    for command in commands:
+    # And runs of trained models follow their training.
+    trained = commands(PAGES["training"])
+    others = {*recorded, *trained, *filter(compares, COMMANDS)}
+    plain = [command for command in COMMANDS if command not in others]
+    among = {"tune": recorded, "train": trained}.get(verbs[0], plain)
+    chosen = [command for command in among if command.split()[0] in verbs]
+    assert {command.split()[0] for command in chosen} == {*verbs}
+    for command in chosen:
         check(command)
 
 

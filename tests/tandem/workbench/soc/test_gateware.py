@@ -15,6 +15,7 @@ from tandem.compiler.quantise.options import Mode
 from tandem.hw.config_files import load_config
 from tandem.hw.memory_model import MemoryModel
 from tandem.hw.synthesis.chip import CellUse, Chip, Layout, PartUse
+from tandem.hw.synthesis.native_tool import Program
 from tandem.hw.synthesis.nextpnr import Device
 from tandem.hw.synthesis.routes import Route, Timing
 from tandem.workbench.errors import SocError
@@ -57,7 +58,14 @@ class Tools:
     arguments: tuple[Device, int, list[int]] | None = None
 
     def lay_out(
-        self, chip: Chip, device: Device, speed: int, seeds: Iterable[int], report: object
+        self,
+        chip: Chip,
+        device: Device,
+        speed: int,
+        seeds: Iterable[int],
+        *,
+        nextpnr: Program,
+        report: object,
     ) -> Layout:
         self.chips.append(chip)
         self.arguments = (device, speed, [*seeds])
