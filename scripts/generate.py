@@ -199,6 +199,10 @@ def command(
     with errors_in_one_line(debug):
         if (prompt is None) == (prompt_tokens is None):
             raise CommandError("a text begins with --prompt TEXT or with --prompt-tokens N,N,...")
+        if device is DeviceName.OPENCL:
+            raise CommandError(
+                "--device opencl: language models run on the accelerator or on the CPU"
+            )
         on_cpu = device is DeviceName.CPU
         if on_cpu:
             refuse_accelerator_options(context)

@@ -100,7 +100,13 @@ def command(
     ] = None,
     batch: Annotated[
         int | None,
-        typer.Option("--batch", metavar="N", min=1, help="Samples of a step (default: 64)."),
+        typer.Option(
+            "--batch",
+            metavar="N",
+            min=1,
+            max=1 << 31,
+            help="Samples of a step (default: 64, or those of a model that states a number).",
+        ),
     ] = None,
     epochs: Annotated[
         int | None,
@@ -263,4 +269,5 @@ def _summary(training: Training, output: Path) -> str:
         found += f", {right} of {training.held_out} held-out samples right"
     elif last["held_out"] is not None:
         found += f", {last['held_out']:.4g} of {training.held_out} held-out samples"
-    return f"{output}: {last['step']:,} steps in {training.seconds:.0f} s, {found}"
+    steps = "1 step" if last["step"] == 1 else f"{last['step']:,} steps"
+    return f"{output}: {steps} in {training.seconds:.0f} s, {found}"

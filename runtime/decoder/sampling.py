@@ -42,7 +42,19 @@ class Sampler:
         self._random = np.random.default_rng(self.seed)
 
     def next(self, logits: NDArray[np.float32]) -> int:
-        """The next token for scores [vocabulary]."""
+        """The next token for scores [vocabulary].
+
+        Raises
+        ------
+        DecoderError
+            The greatest score is no finite number: there is NaN or infinity, or nothing but minus
+            infinity.
+        """
+        if not np.isfinite(logits.max()):
+            raise DecoderError(
+                f"the greatest score is {logits.max()}: no token can be chosen by scores that are "
+                "no numbers"
+            )
         if self.temperature == 0:
             return int(np.argmax(logits))
         scores = logits.astype(np.float64)

@@ -52,7 +52,7 @@ def read_inputs(
     found: Arrays = {}
     for path in map(Path, paths):
         if path.suffix.lower() == ".npz":
-            read = _archive(path)
+            read = read_archive(path)
         else:
             left = [tensor for tensor in tensors if tensor.name not in found]
             if not left:
@@ -79,16 +79,29 @@ def read_arrays(paths: Sequence[AnyPath], names: Sequence[str]) -> Arrays:
     left = list(names)
     for path in map(Path, paths):
         if path.suffix.lower() == ".npz":
-            read = _archive(path)
+            read = read_archive(path)
             found |= read
             left = [name for name in left if name not in read]
         elif left:
             name = left.pop(0)
             if path.suffix.lower() == ".npy":
-                array = _loaded(path)
+                array = _loaded(path, archive=False)
                 assert isinstance(array, np.ndarray), "what a .npy holds"
                 found[name] = array
     return found
+
+
+def read_archive(path: AnyPath) -> Arrays:
+    """The arrays of an `.npz` by name, whatever the file's name ends in.
+
+    Raises
+    ------
+    InputError
+        A file that cannot be read, or is no `.npz`.
+    """
+    found = _loaded(Path(path), archive=True)
+    assert isinstance(found, Mapping), "what an .npz holds"
+    return dict(found)
 
 
 def read_samples(
@@ -129,16 +142,10 @@ def _single(path: Path, tensor: Tensor, pixels: PixelNormalisation) -> NDArray[A
     if suffix in SUFFIXES:
         return read_picture(path, tensor, pixels)
     if suffix == ".npy":
-        array = _loaded(path)
+        array = _loaded(path, archive=False)
         assert isinstance(array, np.ndarray), "what a .npy holds"
         return array
     raise InputError(f"{path}: inputs are files that end in .npy, .npz, {', '.join(SUFFIXES)}")
-
-
-def _archive(path: Path) -> Arrays:
-    found = _loaded(path)
-    assert isinstance(found, Mapping), "what an .npz holds"
-    return dict(found)
 
 
 def _check_unpacked(archive: Any) -> None:
@@ -148,8 +155,11 @@ def _check_unpacked(archive: Any) -> None:
         raise ValueError(f"its arrays have {size:,} bytes; at most {ARRAY_BYTES:,} are read")
 
 
-def _loaded(path: Path) -> NDArray[Any] | Arrays:
-    """The array or arrays of a NumPy file; pickled objects, which could run code, are refused."""
+def _loaded(path: Path, *, archive: bool) -> NDArray[Any] | Arrays:
+    """The array or arrays of a NumPy file, of the kind that is asked for.
+
+    Pickled objects, which could run code, are refused.
+    """
     try:
         # Given a path that it cannot read, NumPy would leave the file open.
         with open_input(path, ARRAY_BYTES) as file:
@@ -158,13 +168,12 @@ def _loaded(path: Path) -> NDArray[Any] | Arrays:
                 raise ValueError("it is no file of NumPy's")
             file.seek(0)
             found = np.load(file, allow_pickle=False)
-            archive = None if isinstance(found, np.ndarray) else found
-            if (archive is not None) != (path.suffix.lower() == ".npz"):
-                raise ValueError(f"it holds {'several arrays' if archive else 'a single array'}")
-            if archive is None:
-                return np.asarray(found)
-            _check_unpacked(archive)
-            return {name: archive[name] for name in archive.files}
+            if isinstance(found, np.ndarray) == archive:
+                raise ValueError(f"it holds {'a single array' if archive else 'several arrays'}")
+            if isinstance(found, np.ndarray):
+                return found
+            _check_unpacked(found)
+            return {name: found[name] for name in found.files}
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
     except _UNREADABLE as error:

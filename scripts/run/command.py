@@ -203,6 +203,8 @@ def command(
             refuse_accelerator_options(
                 context, [flag for flag, is_set in others.items() if is_set], device
             )
+        if device is DeviceName.OPENCL and threads is not None:
+            raise CommandError("--threads is of the CPU: with --device opencl all is on the GPU")
         engine = choose_engine(context, engine, compare_engines)
         files = ProfileFiles(report, trace)
         files.check(device, engine)

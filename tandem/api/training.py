@@ -30,6 +30,7 @@ from tandem.workbench.training.data_files import read_arrays
 from tandem.workbench.training.losses import Loss
 from tandem.workbench.training.plan import Initial, default_options, plan_training
 from tandem.workbench.training.schedules import Curve, Schedule
+from tandem.workbench.training.trainable import stated_batch
 from tandem.workbench.training.trainer import Checkpoints, TrainingOptions
 
 OPTIMIZERS = ("adam", "sgd")
@@ -147,9 +148,17 @@ def training_options(
         if clip is not None:
             found = replace(found, clip=clip)
         if not epochs is steps is minutes is None:
-            seconds = None if minutes is None else 60.0 * minutes
+            seconds = None if minutes is None else _seconds(minutes)
+            epochs = None if epochs is None else at_least("epochs", epochs, 1)
+            steps = None if steps is None else at_least("steps", steps, 1)
             found = replace(found, epochs=epochs, steps=steps, seconds=seconds)
         return found
+
+
+def _seconds(minutes: float) -> float:
+    if not 0 < minutes < float("inf"):
+        raise TrainingError(f"minutes is {minutes}: over 0 is allowed")
+    return 60.0 * minutes
 
 
 def _optimiser(
@@ -207,7 +216,8 @@ def train(
         How the rate goes down, `cosine`, `linear` or `constant`, after the part of the training in
         which it rises.
     batch
-        Samples of a step: the first extent of the model's inputs where it is open.
+        Samples of a step: the first extent of the model's inputs where it is open. By default that
+        of a model which states one, and else 64.
     epochs, steps, minutes
         The limit, one of them: 10 epochs by default. With `minutes` the schedule follows the clock.
     clip
@@ -242,8 +252,9 @@ def train(
         A file cannot be read or written.
     """
     found = model_of(model) if isinstance(model, Model) else load(model, seed=seed)
+    base = default_options(found.name)
     options = training_options(
-        default_options(found.name),
+        replace(base, batch=stated_batch(found.read.proto) or base.batch),
         loss=loss,
         optimizer=optimizer,
         rate=rate,

@@ -43,6 +43,10 @@ REFUSED = {
     "a library in C has no code": ("export", "digits", "-o", "folder"),
     "schedules of a GPU are not tuned": ("tune", "digits"),
     "--threads is for --device cpu": ("compile", "digits", "-o", "a", "--threads", "2"),
+    "--threads is of the CPU": ("run", "digits", "--threads", "2"),
+    "schedules of --device opencl are not tuned": ("run", "digits", "--records", "default"),
+    "are not tuned": ("compile", "digits", "-o", "a", "--records", "default"),
+    "on the accelerator or on the CPU": ("generate", "bytes-tiny", "--prompt", "a"),
 }
 
 

@@ -119,6 +119,7 @@ def test_an_export_is_compiled_and_written(tmp_path: Path) -> None:
         ("256 is no token", ("--prompt-tokens", "256", "--tokens", 2)),
         ("is an artifact, compiled already", ("--prompt", "a", "--context", 8)),
         ("is an artifact, compiled already", ("--prompt", "a", "--weights", "int4")),
+        ("the accelerator or on the CPU", ("--prompt", "a", "--device", "opencl")),
     ],
 )
 def test_refusals(message: str, arguments: tuple[object, ...], artifact: Path) -> None:

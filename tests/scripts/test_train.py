@@ -146,17 +146,21 @@ def test_files_that_are_no_samples(model: Path, tmp_path: Path, content: bytes) 
 def test_a_model_of_one_sample(samples: Path, tmp_path: Path) -> None:
     model, output = save_model(tmp_path / "one.onnx", 1), tmp_path / "out.onnx"
     how = (model, "--data", samples, "--steps", 4, "--held-out", 2, "-o", output)
-    code, _, errors = invoke(*how)
+    code, _, errors = invoke(*how, "--batch", 8)
     assert code == 1
     assert "the network takes batches of 1, unless its first extent is open" in errors
-    code, _, errors = invoke(*how, "--batch", 1)
+    code, _, errors = invoke(*how)
     assert code == 0, errors
 
 
 def test_what_no_training_is(options: tuple[object, ...], tmp_path: Path) -> None:
     output = tmp_path / "out.onnx"
     assert invoke(*options, "--loss", "hinge", "-o", output)[0] == 2
-    for wrong in (("--rate", -1), ("--held-out", 80), ("--freeze", "q")):
+    wrongs = (
+        *(("--rate", -1), ("--held-out", 80), ("--freeze", "q"), ("--minutes", 0)),
+        *(("--decay", "inf"), ("--clip", "inf"), ("--batch", 10**20)),
+    )
+    for wrong in wrongs:
         code, _, errors = invoke(*options, *wrong, "-o", output)
         assert code in (1, 2), wrong
         assert "internal" not in errors

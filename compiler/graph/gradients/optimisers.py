@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 
 from tandem.compiler.errors import GradientError
 from tandem.compiler.graph.terms import Term, apply
@@ -47,7 +48,7 @@ class Sgd(Optimiser):
 
     def __post_init__(self) -> None:
         _check("momentum", self.momentum, 0.0 <= self.momentum < 1.0, "0 to under 1")
-        _check("decay", self.decay, self.decay >= 0.0, "0 or more")
+        _check("decay", self.decay, 0.0 <= self.decay < inf, "0 or more")
 
     @property
     def kept(self) -> tuple[str, ...]:
@@ -89,8 +90,8 @@ class Adam(Optimiser):
         for name in ("mean_decay", "square_decay"):
             value = getattr(self, name)
             _check(name, value, 0.0 <= value < 1.0, "0 to under 1")
-        _check("epsilon", self.epsilon, self.epsilon > 0.0, "over 0")
-        _check("decay", self.decay, self.decay >= 0.0, "0 or more")
+        _check("epsilon", self.epsilon, 0.0 < self.epsilon < inf, "over 0")
+        _check("decay", self.decay, 0.0 <= self.decay < inf, "0 or more")
 
     @property
     def kept(self) -> tuple[str, ...]:

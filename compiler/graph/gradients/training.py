@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
+from math import inf
 
 from tandem.compiler.errors import GradientError
 from tandem.compiler.graph.gradients.functions import value_and_grad
@@ -52,7 +53,7 @@ def training_step(
         As of `value_and_grad`; a weight is no float tensor, or they differ in type; the norm is
         not over 0.
     """
-    if clip is not None and not clip > 0.0:
+    if clip is not None and not 0.0 < clip < inf:
         raise GradientError(f"clip is {clip}: over 0 is allowed")
     gradients = value_and_grad(function, weights, operators)
     types = {param.name: param.type for param in gradients.params}

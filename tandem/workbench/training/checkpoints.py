@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -13,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tandem.base.files import replacing
+from tandem.runtime.errors import InputError
+from tandem.runtime.inputs import read_archive
 from tandem.workbench.errors import TrainingError
 
 _ABOUT: Final = "about.json"
@@ -82,10 +83,11 @@ def write_checkpoint(path: Path, state: State, belongs: Mapping[str, str]) -> No
         "epochs": [asdict(epoch) for epoch in state.epochs],
     }
     text = np.frombuffer(json.dumps(about).encode(), np.uint8)
-    with replacing(path) as draft, draft.open("wb") as file:
+    with replacing(path) as draft:
         try:
-            np.savez(file, **{_ABOUT: text}, **state.arrays)  # type: ignore[arg-type]
-            file.flush()
+            # Closed within `try`: what is buffered is written then.
+            with draft.open("wb") as file:
+                np.savez(file, **{_ABOUT: text}, **state.arrays)  # type: ignore[arg-type]
         except OSError as error:
             # The error of a failed write (disk full) does not name the file.
             raise OSError(error.errno, error.strerror or str(error), str(path)) from None
@@ -106,16 +108,23 @@ def read_checkpoint(path: Path, belongs: Mapping[str, str], like: State) -> Stat
         what differs.
     """
     try:
-        with path.open("rb") as stream:
-            file = np.load(stream, allow_pickle=False)
-            arrays = {name: file[name] for name in file.files}
+        arrays = read_archive(path)
         about = json.loads(arrays.pop(_ABOUT).tobytes())
         if about["format"] != _FORMAT:
             raise TrainingError(f"{path}: a checkpoint of format {about['format']}, not {_FORMAT}")
         epochs = tuple(Epoch(**epoch) for epoch in about["epochs"])
         step, losses = int(about["step"]), tuple(map(float, about["losses"]))
         seconds, other = float(about["seconds"]), dict(about["belongs"])
-    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, AttributeError) as error:
+    except InputError as error:
+        raise TrainingError(f"{path}: no checkpoint, or damaged ({error})") from None
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+    ) as error:
         raise TrainingError(f"{path}: no checkpoint, or damaged ({error})") from None
     for name, value in belongs.items():
         if other.get(name) != value:

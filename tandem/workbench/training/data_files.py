@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,8 +11,10 @@ from tandem.compiler.graph.infer import result_of
 from tandem.compiler.graph.nodes import Function
 from tandem.compiler.graph.types import TensorType
 from tandem.compiler.ir.dtypes import DType
+from tandem.runtime.errors import InputError
+from tandem.runtime.inputs import read_archive
 from tandem.workbench.errors import TrainingError
-from tandem.workbench.training.losses import TARGET, Loss, with_loss
+from tandem.workbench.training.losses import TARGET, Loss, check_input_names, with_loss
 from tandem.workbench.training.samples import Array, ArraySamples
 
 
@@ -24,18 +24,12 @@ def read_arrays(path: Path) -> dict[str, Array]:
     Raises
     ------
     TrainingError
-        The file is no .npz file, or is damaged.
-    OSError
-        The file cannot be read.
+        The file cannot be read, is no .npz file, or is damaged.
     """
     try:
-        with path.open("rb") as stream:
-            file = np.load(stream, allow_pickle=False)
-            if not isinstance(file, np.lib.npyio.NpzFile):
-                raise TrainingError(f"{path}: one array: a .npz file with {TARGET} is needed")
-            return {name: file[name] for name in file.files}
-    except (ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise TrainingError(f"{path}: no .npz file, or damaged ({error})") from None
+        return read_archive(path)
+    except InputError as error:
+        raise TrainingError(f"{error}: a .npz file with {TARGET} is needed") from None
 
 
 def array_samples(
@@ -58,8 +52,9 @@ def array_samples(
     ------
     TrainingError
         An array is missing, has another shape than the network's, or values that its element type
-        has not: NaN, infinity, classes that there are none of.
+        or the loss has not: NaN, infinity, numbers out of range, classes that there are none of.
     """
+    check_input_names(inputs)
     wanted = {TARGET: with_loss(network, loss).params[-1].type}
     types = {param.name: param.type for param in network.params}
     wanted |= {name: types[param] for name, param in inputs.items()}
@@ -79,7 +74,11 @@ def array_samples(
             raise TrainingError(f"{what}: {name} is {[*array.shape]}, and not [{shape}]")
         found[inputs.get(name, name)] = _as_type(array, type_.dtype, f"{what}: {name}")
     samples = ArraySamples(found)
-    if loss is Loss.CROSS_ENTROPY and len(samples):
+    if not len(samples):
+        raise TrainingError(f"{what}: there are no samples")
+    if loss is Loss.BINARY_CROSS_ENTROPY:
+        _check_range(found[TARGET], 0.0, 1.0, f"{what}: {TARGET}")
+    if loss is Loss.CROSS_ENTROPY:
         classes = _classes(network, loss)
         low, high = int(found[TARGET].min()), int(found[TARGET].max())
         if low < 0 or high >= classes:
@@ -102,4 +101,21 @@ def _as_type(array: Array, dtype: DType, what: str) -> Array:
             raise TrainingError(f"{what} holds {array.dtype}: {dtype} is needed")
         if not np.isfinite(array).all():
             raise TrainingError(f"{what} has NaN or infinity")
+    if dtype.is_float:
+        limits = np.finfo(dtype.numpy)
+        _check_range(array, float(limits.min), float(limits.max), what)
+    elif dtype.numpy != np.bool_:
+        whole = np.iinfo(dtype.numpy)
+        _check_range(array, int(whole.min), int(whole.max), what)
     return array.astype(dtype.numpy)
+
+
+def _check_range(array: Array, least: float, greatest: float, what: str) -> None:
+    """Raise `TrainingError` where a value is out of a range, which conversion would change."""
+    if not array.size:
+        return
+    # Python's numbers, which are compared exactly.
+    low, high = array.min().item(), array.max().item()
+    if not least <= low <= high <= greatest:
+        bad = high if least <= low else low
+        raise TrainingError(f"{what} has {bad}: {least} to {greatest} are allowed")

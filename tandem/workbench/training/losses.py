@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from enum import Enum
 from math import prod
@@ -22,6 +23,15 @@ from tandem.workbench.errors import TrainingError
 
 TARGET: Final = "target"
 """The name of what a network's output is compared with."""
+
+
+def check_input_names(names: Iterable[str]) -> None:
+    """Raise `TrainingError` if an input has the name of the target: arrays go by their names."""
+    if TARGET in names:
+        raise TrainingError(
+            f"an input of the network is called {TARGET}, as what its output is compared with: "
+            "train it with another name"
+        )
 
 
 class Loss(Enum):

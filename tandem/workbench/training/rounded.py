@@ -14,7 +14,7 @@ from tandem.compiler.quantise.options import QuantiseOptions
 from tandem.workbench.training.checkpoints import State
 from tandem.workbench.training.samples import Array, Samples
 from tandem.workbench.training.trainable import Trainable
-from tandem.workbench.training.trainer import Report, Trainer, TrainingOptions
+from tandem.workbench.training.trainer import Report, Trainer, TrainingOptions, check_batches
 
 CALIBRATION = 128
 """Samples whose values choose the scales of int8."""
@@ -57,6 +57,7 @@ class RoundedTraining:
         TrainingError, CompilerError
             As of `Trainer` and of `fake_quantised`.
         """
+        check_batches(samples, options.batch)
         network = fake_quantised(
             trainable.function,
             weights,
@@ -82,7 +83,7 @@ class RoundedTraining:
         """Train to the end; see `Trainer.run`. At the end the scales are those of the weights."""
 
         def after(state: State, total: int) -> None:
-            if state.step % self.trainer.steps_of_epoch == 0 or state.step == total:
+            if state.epochs and state.epochs[-1].step == state.step:
                 self.choose_scales()
             if report is not None:
                 report(state, total)

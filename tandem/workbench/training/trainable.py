@@ -155,6 +155,18 @@ def trainable(
     )
 
 
+def stated_batch(model: ModelProto) -> int | None:
+    """The first extent of all inputs, where the model states one; None where it is open, or
+    differs."""
+    own = {*input_names(model)}
+    found = {
+        value.type.tensor_type.shape.dim[0].dim_value
+        for value in model.graph.input
+        if value.name in own and value.type.tensor_type.shape.dim
+    }
+    return next(iter(found)) or None if len(found) == 1 else None
+
+
 def _open_batches(model: ModelProto, own: Collection[str]) -> list[tuple[str, tuple[int, ...]]]:
     """The inputs whose first extent alone is open, and their other extents."""
     found = []

@@ -27,7 +27,13 @@ from tandem.workbench.training.checkpoints import (
     read_checkpoint,
     write_checkpoint,
 )
-from tandem.workbench.training.losses import TARGET, Loss, with_loss, with_sample_losses
+from tandem.workbench.training.losses import (
+    TARGET,
+    Loss,
+    check_input_names,
+    with_loss,
+    with_sample_losses,
+)
 from tandem.workbench.training.samples import Array, Samples
 from tandem.workbench.training.schedules import Schedule
 
@@ -69,7 +75,7 @@ class TrainingOptions:
     def __post_init__(self) -> None:
         limits = [self.epochs, self.steps, self.seconds]
         if sum(limit is not None for limit in limits) != 1:
-            raise TrainingError("training has one limit: epochs, steps, or seconds")
+            raise TrainingError("training has one limit: epochs, steps, or a time")
         for name in ("rate", "batch", "epochs", "steps", "seconds"):
             value = getattr(self, name)
             if value is not None and not 0 < value < float("inf"):
@@ -88,6 +94,12 @@ class Checkpoints:
 
     path: Path
     seconds: float = 30.0
+
+
+def check_batches(samples: Samples, batch: int) -> None:
+    """Raise `TrainingError` if there are too few samples for a batch."""
+    if len(samples) < batch:
+        raise TrainingError(f"{len(samples)} samples are fewer than a batch of {batch}")
 
 
 class Trainer:
@@ -128,8 +140,7 @@ class Trainer:
         self._samples = samples
         self._held_out = held_out
         self.fixed: dict[str, Array] = dict(fixed or {})
-        if len(samples) < options.batch:
-            raise TrainingError(f"{len(samples)} samples are fewer than a batch of {options.batch}")
+        check_batches(samples, options.batch)
         loss = with_loss(network, options.loss)
         self._names = [param.name for param in network.params]
         self._target = loss.params[-1].name
@@ -216,7 +227,7 @@ class Trainer:
             saved = perf_counter()
 
         try:
-            while not self._over():
+            while not self._over(self.state):
                 self._advance(begun)
                 if checkpoints is not None and perf_counter() - saved >= checkpoints.seconds:
                     save()
@@ -228,10 +239,19 @@ class Trainer:
         save()
         return self.state
 
-    def measure(self, samples: Samples) -> tuple[float, float | None]:
-        """The mean loss of samples, and the part of them that is right, or None."""
+    def measure(
+        self, samples: Samples, weights: Mapping[str, Array] | None = None
+    ) -> tuple[float, float | None]:
+        """The mean loss of samples, and the part of them that is right, or None.
+
+        Parameters
+        ----------
+        weights
+            By the names of parameters; None for the weights now.
+        """
         if self._losses is None:
             raise TrainingError("the training has no held-out samples")
+        weights = self.weights if weights is None else weights
         batch = self._options.batch
         found: list[dict[str, Array]] = []
         for start in range(0, len(samples), batch):
@@ -239,7 +259,7 @@ class Trainer:
             # The last batch is filled up with its last sample, whose losses are dropped.
             numbers = np.minimum(np.arange(start, start + batch), len(samples) - 1)
             data = self._inputs(samples.batch(numbers))
-            outputs = self._losses.run({**data, **self.weights}).outputs
+            outputs = self._losses.run({**data, **weights}).outputs
             found.append({name: array[:own] for name, array in outputs.items()})
         means = [
             float(np.concatenate([each[name] for each in found]).mean(dtype=np.float64))
@@ -252,10 +272,10 @@ class Trainer:
         artifact = build(function, [cpu(machine)], Provenance(function.name), outputs=outputs)
         return Executor(artifact, [CpuDevice(self._options.threads)])
 
-    def _over(self) -> bool:
+    def _over(self, state: State) -> bool:
         if self._options.seconds is not None:
-            return self.state.seconds >= self._options.seconds
-        return self.state.step >= self.total
+            return state.seconds >= self._options.seconds
+        return state.step >= self.total
 
     def _done(self) -> float:
         """The part of the training that is over."""
@@ -265,7 +285,11 @@ class Trainer:
         return (self.state.step + 0.5) / self.total
 
     def _advance(self, begun: float) -> None:
-        """One step, and what follows the last one of an epoch."""
+        """One step, and what follows the last one of an epoch, or of all.
+
+        The state is replaced when all of it is done, so that an interrupt leaves no step whose
+        epoch was not measured.
+        """
         options, state = self._options, self.state
         epoch, at = divmod(state.step, self.steps_of_epoch)
         numbers = self._order(epoch)[at * options.batch : (at + 1) * options.batch]
@@ -283,14 +307,19 @@ class Trainer:
                 "or a bound of gradients may help"
             )
         arrays = {name: outputs[f"next {name}"] for name in state.arrays}
+        for name, array in arrays.items():
+            if not np.isfinite(array).all():
+                raise TrainingError(
+                    f"{name} has NaN or infinity after step {state.step + 1}: a smaller rate (it "
+                    f"was {rate:.3g}) or a bound of gradients may help"
+                )
         losses = (*state.losses, loss)
         new = State(state.step + 1, arrays, losses, perf_counter() - begun, state.epochs)
-        if new.step % self.steps_of_epoch == 0 or new.step == self.total:
-            self.state = new
+        if new.step % self.steps_of_epoch == 0 or self._over(new):
             held_out, accuracy = (
                 (None, None)
                 if self._losses is None or self._held_out is None
-                else self.measure(self._held_out)
+                else self.measure(self._held_out, {name: arrays[name] for name in self._weights})
             )
             seconds = perf_counter() - begun
             row = Epoch(new.step, fmean(losses), rate, seconds, held_out, accuracy)
@@ -313,16 +342,19 @@ class Trainer:
     def _check(self, weights: Mapping[str, Array]) -> None:
         """Raise `TrainingError` where arrays do not fit parameters."""
         sample = self._samples.batch(np.zeros(self._options.batch, np.int64))
-        named = {**weights, **self.fixed, **{name: sample[name] for name in sample}}
-        for name in (*self._names, self._target):
-            own = TARGET if name == self._target else name
-            if own not in named:
+        check_input_names(self._data)
+        target = self._target
+        named = {**{name: sample[name] for name in sample if name != TARGET}, **weights}
+        named = {**named, **self.fixed, target: sample[TARGET]}
+        for name in (*self._names, target):
+            own = TARGET if name == target else name
+            if name not in named:
                 raise TrainingError(f"no array {own}, which the network takes")
-            wanted = self._types[name]
+            wanted, array = self._types[name], named[name]
             shape, dtype = wanted.static_shape(name), wanted.dtype.numpy
-            if named[own].shape != shape or named[own].dtype != dtype:
-                given = f"{own} is {named[own].dtype}{[*named[own].shape]}, not {wanted}"
-                if own in sample and named[own].shape[1:] == shape[1:]:
+            if array.shape != shape or array.dtype != dtype:
+                given = f"{own} is {array.dtype}{[*array.shape]}, not {wanted}"
+                if name in (*self._data, target) and array.shape[1:] == shape[1:]:
                     given += (
                         f": the network takes batches of {shape[0]}, unless its first extent is "
                         "open; a step has the option batch's"

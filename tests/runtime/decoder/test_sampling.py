@@ -52,6 +52,18 @@ def test_temperatures_that_are_none(temperature: float) -> None:
         Sampler(temperature)
 
 
+@pytest.mark.parametrize("scores", [[0, np.nan], [np.inf, 1], [-np.inf, -np.inf]])
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_scores_that_are_no_numbers(scores: list[float], temperature: float) -> None:
+    with pytest.raises(DecoderError, match="no token can be chosen"):
+        Sampler(temperature).next(np.array(scores, np.float32))
+
+
+def test_tokens_that_cannot_be() -> None:
+    scores = np.array([-np.inf, 1, -np.inf], np.float32)
+    assert [Sampler(2.0).next(scores), Sampler().next(scores)] == [1, 1]
+
+
 def test_nothing_to_draw_from() -> None:
     with pytest.raises(DecoderError, match="at least 1"):
         Sampler(1.0, 0)

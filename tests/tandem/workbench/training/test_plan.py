@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from tandem.workbench.training.losses import Loss
 from tandem.workbench.training.plan import plan_training
 from tandem.workbench.training.samples import Array
 from tandem.workbench.training.trainable import Trainable, trainable
+from tests.support.compiler.graph.graphs import graph
 
 
 @pytest.fixture(scope="module")
@@ -95,16 +97,68 @@ def test_data_that_does_not_fit(digits: Trainable) -> None:
             array_samples(arrays, digits.function, digits.inputs, Loss.CROSS_ENTROPY)
 
 
+@pytest.mark.parametrize(
+    ("type_", "values", "bad"),
+    [
+        ("float32", [0.0, 1e39], "1e+39"),
+        ("float32", [-1e300, 0.0], "-1e+300"),
+        ("uint8", [0, 256], "256"),
+        ("uint8", [-1, 3], "-1"),
+        ("int32", [0, 1 << 31], "2147483648"),
+        ("int64", np.array([0, (1 << 64) - 1], np.uint64), "18446744073709551615"),
+    ],
+)
+def test_values_that_conversion_would_change(type_: str, values: Array, bad: str) -> None:
+    network = graph(
+        f"""
+func @f(x: {type_}[2], w: float32[3, 1]) -> float32[2, 3]:
+  r = reshape(x, shape=[2, 1])
+  a = cast(r, to=float32)
+  y = dense(a, w)
+  return y
+"""
+    )
+    arrays = {"x": np.array(values), "target": np.zeros(2, int)}
+    with pytest.raises(TrainingError, match=rf"^data: x has {re.escape(bad)}: "):
+        array_samples(arrays, network, {"x": "x"}, Loss.CROSS_ENTROPY)
+
+
+def test_probabilities_are_in_their_range(digits: Trainable) -> None:
+    x = np.zeros((5, 1, 8, 8), np.float32)
+    for value in (1.5, -0.1):
+        arrays = {"input": x, "target": np.full((5, 10), value)}
+        with pytest.raises(TrainingError, match=r"target has -?[\d.]+: 0.0 to 1.0 are allowed$"):
+            array_samples(arrays, digits.function, digits.inputs, Loss.BINARY_CROSS_ENTROPY)
+        assert array_samples(arrays, digits.function, digits.inputs, Loss.MSE)
+
+
+def test_an_input_that_is_called_as_the_target_is(digits: Trainable) -> None:
+    arrays = {"target": np.zeros((5, 1, 8, 8), np.float32)}
+    (param,) = digits.inputs.values()
+    with pytest.raises(TrainingError, match=r"^an input of the network is called target"):
+        array_samples(arrays, digits.function, {"target": param}, Loss.MSE)
+
+
+def test_no_samples(digits: Trainable) -> None:
+    arrays = {"input": np.zeros((0, 1, 8, 8), np.float32), "target": np.zeros(0, int)}
+    with pytest.raises(TrainingError, match=r"^data: there are no samples$"):
+        array_samples(arrays, digits.function, digits.inputs, Loss.CROSS_ENTROPY)
+
+
 def test_files_that_are_no_data(tmp_path: Path) -> None:
     path = tmp_path / "data.npz"
     np.savez(path, target=np.zeros(100))
     content = path.read_bytes()
     for damaged in (b"", b"text", content[:200]):
         path.write_bytes(damaged)
-        with pytest.raises(TrainingError, match=r"data.npz: no .npz file, or damaged"):
+        with pytest.raises(
+            TrainingError, match=r"data.npz cannot be read: .*: a .npz file with target is needed"
+        ):
             read_arrays(path)
     np.save(tmp_path / "one.npy", np.zeros(3))
-    with pytest.raises(TrainingError, match=r"one.npy: one array: a .npz file with target"):
+    with pytest.raises(
+        TrainingError, match=r"one.npy cannot be read: it holds a single array: a .npz file with"
+    ):
         read_arrays(tmp_path / "one.npy")
 
 

@@ -95,6 +95,13 @@ def test_the_inputs_of_the_calibration() -> None:
     np.testing.assert_array_equal(np.concatenate([x for (x,) in batches]), DATA[:128])
 
 
+def test_fewer_samples_than_a_batch() -> None:
+    found = trainable(model(), BATCH)
+    samples = ArraySamples({"x": DATA[:5], "target": LABELS[:5]})
+    with pytest.raises(TrainingError, match=r"^5 samples are fewer than a batch of 32$"):
+        RoundedTraining.of(found, found.weights, samples, OPTIONS, TERNARY)
+
+
 def test_formats_that_layers_choose_are_refused() -> None:
     found = trainable(model(), BATCH)
     samples = ArraySamples({"x": DATA, "target": LABELS})

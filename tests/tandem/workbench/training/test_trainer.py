@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from tandem.compiler.graph.gradients import Adam
+from tandem.compiler.graph.gradients import Adam, Sgd
 from tandem.workbench.errors import TrainingError
 from tandem.workbench.training.checkpoints import State
 from tandem.workbench.training.losses import TARGET, Loss
 from tandem.workbench.training.samples import Array, ArraySamples
+from tandem.workbench.training.schedules import Curve, Schedule
 from tandem.workbench.training.trainer import Checkpoints, Trainer, TrainingOptions
 from tests.support.compiler.graph.graphs import graph
 
@@ -102,6 +105,64 @@ def test_an_interrupt_keeps_the_last_step(tmp_path: Path) -> None:
     assert steps == [*range(5, 16)]
 
 
+def test_an_interrupt_while_an_epoch_is_measured_loses_no_row(
+    whole: State, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = Checkpoints(tmp_path / "state.npz", seconds=1e9)
+    stopped = trainer()
+    measure, calls = stopped.measure, iter([None, None, KeyboardInterrupt()])
+
+    def interrupted(*arguments: Any) -> tuple[float, float | None]:
+        if (error := next(calls)) is not None:
+            raise error
+        return measure(*arguments)
+
+    monkeypatch.setattr(stopped, "measure", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        stopped.run(kept)
+    found = trainer().run(kept)
+    for one, other in zip(found.epochs, whole.epochs, strict=True):
+        assert replace(one, seconds=0.0) == replace(other, seconds=0.0)
+
+
+def test_a_time_that_ends_within_an_epoch() -> None:
+    clocked = trainer(replace(OPTIONS, epochs=None, seconds=1e-9))
+    state = clocked.run()
+    assert state.step == 1
+    (row,) = state.epochs
+    assert row.step == 1
+    assert (row.held_out, row.accuracy) == clocked.measure(samples().split(5, 0)[1])
+
+
+def test_weights_that_are_no_numbers() -> None:
+    """The loss of the last step is that of the weights before it."""
+    wild = replace(
+        OPTIONS,
+        optimiser=Sgd(decay=10.0),
+        rate=3e38,
+        schedule=Schedule(Curve.CONSTANT, 0.0),
+        epochs=None,
+        steps=1,
+    )
+    training = Trainer(graph(NETWORK), weights(), samples(), wild)
+    with pytest.raises(TrainingError, match=r"^\w+ has NaN or infinity after step 1: a smaller"):
+        training.run()
+
+
+def test_an_input_that_is_called_as_the_target_is() -> None:
+    network = graph(NETWORK.replace("x", "target"))
+    with pytest.raises(TrainingError, match=r"^an input of the network is called target"):
+        Trainer(network, weights(), samples(), OPTIONS)
+
+
+def test_a_weight_that_is_called_as_the_target_is(whole: State) -> None:
+    network = graph(re.sub(r"\bv\b", "target", NETWORK))
+    named = {"target" if name == "v" else name: array for name, array in weights().items()}
+    seen, unseen = samples().split(5, 0)
+    found = Trainer(network, named, seen, OPTIONS, held_out=unseen).run()
+    np.testing.assert_array_equal(found.arrays["target"], whole.arrays["v"])
+
+
 def test_checkpoints_of_others(tmp_path: Path) -> None:
     path = tmp_path / "state.npz"
     kept = Checkpoints(path)
@@ -116,7 +177,7 @@ def test_checkpoints_of_others(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_that_cannot_be_written_leaves_the_one_before(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(OSError, match="No space left on device: '/dev/full'"):
         trainer().run(Checkpoints(Path("/dev/full"), seconds=0.0))
 
 
@@ -129,7 +190,7 @@ def test_a_loss_that_is_no_number() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(TrainingError, match=r"^training has one limit: epochs, steps, or seconds$"):
+    with pytest.raises(TrainingError, match=r"^training has one limit: epochs, steps, or a time$"):
         replace(OPTIONS, steps=5)
     with pytest.raises(TrainingError, match=r"^rate is -1.0: over 0 is allowed$"):
         replace(OPTIONS, rate=-1.0)
