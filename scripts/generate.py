@@ -27,7 +27,7 @@ from tandem.runtime.decoder import (
     write_decoder,
 )
 from tandem.runtime.inputs import read_arrays
-from tandem.scripts.completion import complete_config, complete_decoder
+from tandem.scripts.completion import complete_decoder
 from tandem.scripts.console import errors_in_one_line, print_json
 from tandem.scripts.errors import CommandError
 from tandem.scripts.model_options import (
@@ -41,10 +41,10 @@ from tandem.scripts.model_options import (
 )
 from tandem.scripts.option_groups import with_groups
 from tandem.scripts.options import (
-    CONFIGS,
     DEFAULT_CONFIG,
     DEFAULT_ENGINE,
     DEFAULT_MEMORY,
+    ArtifactConfigOption,
     DebugOption,
     EngineOption,
     JsonOption,
@@ -170,16 +170,7 @@ def command(
     ] = None,
     formats: WeightFlags = INT8_FLAGS,
     device: DeviceOption = DeviceName.ACCELERATOR,
-    config: Annotated[
-        str | None,
-        typer.Option(
-            "--config",
-            metavar="NAME|FILE",
-            autocompletion=complete_config,
-            help=f"Hardware configuration: {CONFIGS} (default: {DEFAULT_CONFIG}, or an "
-            "artifact's own).",
-        ),
-    ] = None,
+    config: ArtifactConfigOption = None,
     engine: EngineOption = DEFAULT_ENGINE,
     memory: MemoryOption = DEFAULT_MEMORY,
     hiding: LatencyHidingOption = True,
@@ -303,6 +294,14 @@ def _file(model: str) -> Path | None:
     return None if model in DECODERS else Path(model)
 
 
+def shown(text: str) -> str:
+    """A text as a terminal shows it: characters that would command the terminal are escapes."""
+    return "".join(
+        one if one in "\n\t" or one.isprintable() else one.encode("unicode_escape").decode()
+        for one in text
+    )
+
+
 class _Shown:
     """Prints tokens as they come: as text if they are bytes, else as numbers."""
 
@@ -313,7 +312,7 @@ class _Shown:
     def token(self, token: int) -> None:
         """Print a token, with the bytes before it that are no whole character without it."""
         text = self._decoder.decode(bytes([token])) if self._bytes else f"{token} "
-        typer.echo(text, nl=False)
+        typer.echo(shown(text), nl=False)
 
     def end(self) -> None:
         """End the line."""

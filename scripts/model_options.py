@@ -203,6 +203,17 @@ _ACCELERATOR_OPTIONS: Mapping[str, str] = MappingProxyType(
 """Options for the accelerator only, by the names of the subcommand's parameters."""
 
 
+def on_command_line(context: typer.Context, options: Mapping[str, str]) -> list[str]:
+    """Those of a command's options, by the names of its parameters, that the user gave, even with
+    their default value."""
+    sources = {name: context.get_parameter_source(name) for name in options}
+    return [
+        options[name]
+        for name, source in sources.items()
+        if source is not None and source.name == "COMMANDLINE"
+    ]
+
+
 def refuse_accelerator_options(
     context: typer.Context,
     options: Sequence[str] = (),
@@ -212,10 +223,7 @@ def refuse_accelerator_options(
 
     These are `options`, and those on the command line, even with their default value.
     """
-    for name, option in _ACCELERATOR_OPTIONS.items():
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
-            options = (*options, option)
+    options = (*options, *on_command_line(context, _ACCELERATOR_OPTIONS))
     if options:
         raise CommandError(
             f"{options[0]} is for --device accelerator: with --device {device.value} all is on the "

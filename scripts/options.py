@@ -30,6 +30,16 @@ ConfigOption = Annotated[
         help=f"Hardware configuration: {CONFIGS}.",
     ),
 ]
+ArtifactConfigOption = Annotated[
+    str | None,
+    typer.Option(
+        "--config",
+        metavar="NAME|FILE",
+        autocompletion=complete_config,
+        help=f"Hardware configuration: {CONFIGS} (default: {DEFAULT_CONFIG}, or an "
+        "artifact's own).",
+    ),
+]
 EngineOption = Annotated[
     str,
     typer.Option(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -24,6 +25,11 @@ def parse_shape(text: str) -> StatedShape:
             "number, which are 0 or more"
         )
     return StatedShape(name, extents, _OPTION)
+
+
+def by_name(stated: Sequence[StatedShape]) -> dict[str, list[int]]:
+    """What `parse_shape` read, as `tandem.load` takes it."""
+    return {one.name: [number for number in one.extents if number is not None] for one in stated}
 
 
 ShapeOption = Annotated[

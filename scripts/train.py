@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from tandem.api.loading import load
 from tandem.api.training import Training, train
 from tandem.base.files import check_destination
 from tandem.compiler.quantise.weight_kinds import WeightKind
@@ -18,10 +19,10 @@ from tandem.scripts.model_options import ThreadsOption
 from tandem.scripts.options import DebugOption, JsonOption, SeedOption
 from tandem.scripts.outputs import ForceOption, check_outputs
 from tandem.scripts.progress import show_activity
+from tandem.scripts.shapes import ShapeOption, by_name
 from tandem.scripts.weight_options import WeightGroupOption
 from tandem.workbench.models import model_inputs
-from tandem.workbench.pages.training.write import write_page
-from tandem.workbench.pages.write import check_page
+from tandem.workbench.pages.write import check_page, write_page
 from tandem.workbench.training.losses import Loss
 from tandem.workbench.training.plan import Initial
 from tandem.workbench.training.schedules import Curve
@@ -59,6 +60,7 @@ def command(
             "sample. `digits` has its own.",
         ),
     ] = None,
+    shape: ShapeOption = None,
     loss: Annotated[
         Loss | None,
         typer.Option(
@@ -214,7 +216,7 @@ def command(
         check_outputs(written, (*model_inputs(model), data), force=force)
         with show_activity("train", quiet=as_json) as say:
             training = train(
-                model,
+                load(model, seed=seed, shapes=by_name(shape or ())),
                 data,
                 loss=None if loss is None else loss.value,
                 optimizer=None if optimizer is None else optimizer.value,

@@ -10,11 +10,21 @@ from tandem.compiler.errors import GraphError
 from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.nodes import Atom, Body, Call, Function, Global, Tuple, TupleGet, Value
 from tandem.compiler.graph.opspec import OpSpec
-from tandem.compiler.graph.types import Nested, leaves
+from tandem.compiler.graph.types import Nested, TensorType, leaves
 from tandem.compiler.operators.arithmetic import identity
-from tandem.compiler.te import Tensor, compute
+from tandem.compiler.te import Tensor, compute, placeholder
 
 _Value: TypeAlias = Nested[Tensor]
+
+
+def placeholders(kernel: Function) -> list[Tensor]:
+    """A tensor for each parameter of a kernel."""
+    found = []
+    for param in kernel.params:
+        assert isinstance(param.type, TensorType), "verified: kernels take tensors"
+        stored = param.type.stored
+        found.append(placeholder(stored.static_shape(param.name), stored.dtype, param.name))
+    return found
 
 
 def tensors(function: Function, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:

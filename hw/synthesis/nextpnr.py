@@ -158,8 +158,10 @@ def place_netlist(
         options += ("--lpf", _CONSTRAINTS)
     watch = _watch(name, how.device, place.report)
     nextpnr.run(options, place.folder, place.cache, watch, place.report)
-    report: dict[str, Any] = msgspec.json.decode((place.folder / REPORT).read_bytes())
-    return report
+    try:
+        return msgspec.json.decode((place.folder / REPORT).read_bytes(), type=dict[str, Any])
+    except (OSError, msgspec.DecodeError) as error:
+        raise SynthesisError(f"nextpnr's report cannot be read: {error}") from None
 
 
 def check_speed(speed: int) -> None:

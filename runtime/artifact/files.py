@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import struct
-import zipfile
 from collections.abc import Mapping, Sequence
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +19,14 @@ from tandem.runtime.artifact.artifact import Artifact
 from tandem.runtime.artifact.code import Code
 from tandem.runtime.artifact.manifest import ConstantPlace, Manifest, Provenance
 from tandem.runtime.artifact.opencl import OpenClCode
+from tandem.runtime.artifact.sealed_archive import (
+    UNREADABLE,
+    Mark,
+    is_intact,
+    mark_of,
+    sealed,
+    unsealed,
+)
 from tandem.runtime.artifact.stream import StreamCode
 from tandem.runtime.element_types import dtype_of
 from tandem.runtime.errors import ArtifactError, NativeCodeError
@@ -41,19 +46,10 @@ KINDS: Final[tuple[type[Code], ...]] = (
 """The kinds of code of the CPU, of the accelerator and of GPUs."""
 _MANIFEST, _CONSTANTS, _FALLBACK = "manifest.json", "constants.bin", "fallback.tandem"
 _CODE = "code/"
-_MARK = b"tandem-artifact sha256:"
-DECODER_MARK: Final = b"tandem-decoder  sha256:"
-"""The mark in place of `_MARK` of an artifact of several functions, `runtime.decoder`'s."""
 _ZIP = b"PK\x03\x04"
 """The first bytes of a zip archive."""
-_HEX = 64
-"""Hexadecimal digits of a SHA-256."""
 
-_UNREADABLE = (
-    *(zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, struct.error, OSError),
-    *(KeyError, ValueError, TypeError, OverflowError, RecursionError),
-    NativeCodeError,
-)
+_UNREADABLE = (*UNREADABLE, struct.error, OSError, NativeCodeError)
 """Exceptions of `zipfile`, msgspec, NumPy and our own parsers for malformed files."""
 
 
@@ -128,14 +124,7 @@ def to_bytes(artifact: Artifact) -> bytes:
     if artifact.fallback is not None:
         parts[_FALLBACK] = to_bytes(artifact.fallback)
     parts[_CONSTANTS] = _packed(artifact)
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        for name, part in parts.items():
-            archive.writestr(zipfile.ZipInfo(name), part)  # dated 1980: reproducible bytes
-        archive.comment = _MARK + bytes(_HEX)
-    with file.getbuffer() as data:
-        data[-_HEX:] = sha256(data[:-_HEX]).hexdigest().encode()
-    return file.getvalue()
+    return sealed(Mark.ARTIFACT, parts)
 
 
 def from_bytes(data: bytes, kinds: Sequence[type[Code]] = KINDS) -> Artifact:
@@ -147,13 +136,12 @@ def from_bytes(data: bytes, kinds: Sequence[type[Code]] = KINDS) -> Artifact:
         If the bytes are no artifact, have another version or a wrong checksum, or if the parts do
         not fit each other.
     """
-    view = memoryview(data)
-    mark = bytes(view[-_HEX - len(_MARK) : -_HEX])
-    if mark == DECODER_MARK:
+    mark = mark_of(data)
+    if mark is Mark.DECODER:
         raise ArtifactError("this is a decoder: `tandem generate` runs it")
-    if mark != _MARK:
+    if mark is None:
         raise ArtifactError("this is no artifact, or it is cut off")
-    if sha256(view[:-_HEX]).hexdigest().encode() != bytes(view[-_HEX:]):
+    if not is_intact(data):
         raise ArtifactError("this artifact is damaged: its checksum differs")
     try:
         return _read(data, kinds)
@@ -165,10 +153,8 @@ def from_bytes(data: bytes, kinds: Sequence[type[Code]] = KINDS) -> Artifact:
 
 
 def _read(data: bytes, kinds: Sequence[type[Code]]) -> Artifact:
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+    with unsealed(data) as archive:
         names = archive.namelist()
-        if any(each.compress_type != zipfile.ZIP_STORED for each in archive.infolist()):
-            raise ArtifactError("this artifact is compressed; parts are stored as they are")
         file = msgspec.json.decode(archive.read(_MANIFEST), type=_File)
         if file.format != VERSION:
             raise ArtifactError(_other_format(file))

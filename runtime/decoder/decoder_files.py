@@ -11,10 +11,7 @@ The archive's comment ends with the SHA-256 of all bytes before it.
 
 from __future__ import annotations
 
-import io
-import zipfile
 from collections.abc import Sequence
-from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
@@ -25,7 +22,16 @@ from tandem.base.files import write_atomically
 from tandem.base.input_files import open_input, read_input
 from tandem.base.paths import AnyPath
 from tandem.runtime.artifact import KINDS, Code, from_bytes, to_bytes
-from tandem.runtime.artifact.files import ARTIFACT_BYTES, DECODER_MARK
+from tandem.runtime.artifact.files import ARTIFACT_BYTES
+from tandem.runtime.artifact.sealed_archive import (
+    UNREADABLE,
+    Mark,
+    is_intact,
+    mark_of,
+    mark_of_file,
+    sealed,
+    unsealed,
+)
 from tandem.runtime.decoder.decoder_artifact import DecoderArtifact
 from tandem.runtime.decoder.ports import DecoderPorts
 from tandem.runtime.decoder.shared_bytes import Segment, divided, joined
@@ -33,13 +39,6 @@ from tandem.runtime.errors import ArtifactError
 
 _VERSION: Final = 1
 _ABOUT, _PREFILL, _DECODE = "decoder.json", "prefill.tandem", "decode.part"
-_HEX = 64
-"""Hexadecimal digits of a SHA-256."""
-_UNREADABLE = (
-    *(zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError),
-    *(KeyError, ValueError, TypeError, OverflowError),
-)
-"""Exceptions of `zipfile` and msgspec for malformed files."""
 
 
 class _About(Struct, frozen=True, forbid_unknown_fields=True):
@@ -69,8 +68,7 @@ def is_decoder(path: AnyPath) -> bool:
     """Whether a file ends as a decoder artifact does; it may be damaged."""
     try:
         with open_input(path, ARTIFACT_BYTES) as file:
-            file.seek(-_HEX - len(DECODER_MARK), io.SEEK_END)
-            return file.read(len(DECODER_MARK)) == DECODER_MARK
+            return mark_of_file(file) is Mark.DECODER
     except (OSError, ValueError):
         return False
 
@@ -97,14 +95,7 @@ def decoder_to_bytes(decoder: DecoderArtifact) -> bytes:
     prefill, decode = to_bytes(decoder.prefill), to_bytes(decoder.decode)
     segments, own = divided(decode, decoder.decode, prefill, decoder.prefill)
     about = msgspec.json.encode(_About(_VERSION, decoder.ports, segments))
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        for name, part in ((_ABOUT, about), (_PREFILL, prefill), (_DECODE, own)):
-            archive.writestr(zipfile.ZipInfo(name), part)  # dated 1980: reproducible bytes
-        archive.comment = DECODER_MARK + bytes(_HEX)
-    with file.getbuffer() as data:
-        data[-_HEX:] = sha256(data[:-_HEX]).hexdigest().encode()
-    return file.getvalue()
+    return sealed(Mark.DECODER, {_ABOUT: about, _PREFILL: prefill, _DECODE: own})
 
 
 def decoder_from_bytes(data: bytes, kinds: Sequence[type[Code]] = KINDS) -> DecoderArtifact:
@@ -115,16 +106,15 @@ def decoder_from_bytes(data: bytes, kinds: Sequence[type[Code]] = KINDS) -> Deco
     ArtifactError
         If the bytes are no decoder artifact of this version, or damaged.
     """
-    view = memoryview(data)
-    if bytes(view[-_HEX - len(DECODER_MARK) : -_HEX]) != DECODER_MARK:
+    if mark_of(data) is not Mark.DECODER:
         raise ArtifactError("this is no decoder artifact, or it is cut off")
-    if sha256(view[:-_HEX]).hexdigest().encode() != bytes(view[-_HEX:]):
+    if not is_intact(data):
         raise ArtifactError("this decoder artifact is damaged: its checksum differs")
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        with unsealed(data) as archive:
             about = msgspec.json.decode(archive.read(_ABOUT), type=_About)
             prefill, own = archive.read(_PREFILL), archive.read(_DECODE)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise ArtifactError(f"this decoder artifact cannot be read: {error}") from None
     if about.format != _VERSION:
         raise ArtifactError(

@@ -14,7 +14,7 @@ from tandem.hw.memory_model import parse_memory
 from tandem.runtime.artifact import config_of, is_artifact
 from tandem.runtime.executor import Progress
 from tandem.runtime.joined import join_runs
-from tandem.scripts.completion import complete_config, complete_model
+from tandem.scripts.completion import complete_model
 from tandem.scripts.console import errors_in_one_line, print_json
 from tandem.scripts.engine_comparison import CompareOption, choose_engine
 from tandem.scripts.errors import CommandError
@@ -30,10 +30,10 @@ from tandem.scripts.model_options import (
 )
 from tandem.scripts.option_groups import with_groups
 from tandem.scripts.options import (
-    CONFIGS,
     DEFAULT_CONFIG,
     DEFAULT_ENGINE,
     DEFAULT_MEMORY,
+    ArtifactConfigOption,
     DebugOption,
     EngineOption,
     ExplainOption,
@@ -99,16 +99,7 @@ def command(
         typer.Option("--output", metavar="FILE", readable=False, help="Write outputs (.npz)."),
     ] = None,
     device: DeviceOption = DeviceName.ACCELERATOR,
-    config: Annotated[
-        str | None,
-        typer.Option(
-            "--config",
-            metavar="NAME|FILE",
-            autocompletion=complete_config,
-            help=f"Hardware configuration: {CONFIGS} (default: {DEFAULT_CONFIG}, or an "
-            "artifact's own).",
-        ),
-    ] = None,
+    config: ArtifactConfigOption = None,
     engine: EngineOption = DEFAULT_ENGINE,
     compare_engines: CompareOption = None,
     memory: MemoryOption = DEFAULT_MEMORY,

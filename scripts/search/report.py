@@ -10,7 +10,7 @@ from tandem.hw.config_files import load_config
 from tandem.scripts.command_line import command_line
 from tandem.scripts.utilization.plot import Plot
 from tandem.workbench.pages.search.of_search import search_page
-from tandem.workbench.pages.search.write import write_page
+from tandem.workbench.pages.write import write_page
 from tandem.workbench.search.options import Options
 from tandem.workbench.search.run import Done
 

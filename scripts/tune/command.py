@@ -28,6 +28,7 @@ from tandem.scripts.model_options import (
     DeviceOption,
     ModelFlags,
     ThreadsOption,
+    on_command_line,
     refuse_accelerator_options,
 )
 from tandem.scripts.option_groups import with_groups
@@ -59,8 +60,7 @@ from tandem.workbench.models import ModelOptions, model_inputs, prepared_network
 from tandem.workbench.neighbours import neighbourhood
 from tandem.workbench.network_bound import network_bound as bound_of_network
 from tandem.workbench.pages.tuning.of_tuning import TuningRun
-from tandem.workbench.pages.tuning.write import write_page
-from tandem.workbench.pages.write import check_page
+from tandem.workbench.pages.write import check_page, write_page
 from tandem.workbench.pools.open_pool import open_pool
 from tandem.workbench.recorded_choices import known_records
 from tandem.workbench.recorded_workloads import RecordedWorkload, recorded_tasks, recorded_workloads
@@ -69,6 +69,14 @@ from tandem.workbench.utilization.conv_layers import ConvLayer, distinct
 from tandem.workbench.utilization.tasks import tasks_of_layers
 
 DEFAULT_TRIALS = 64
+_OF_TUNING = {
+    name: f"--{name}"
+    for name in (
+        *("trials", "seconds", "explorer", "space", "merge", "transfer", "jobs", "show"),
+        *("scheduler", "report"),
+    )
+}
+"""Options that questions about a model as it is compiled do not take, by parameter."""
 
 
 class ExplorerName(Enum):
@@ -237,10 +245,14 @@ def command(
             raise typer.BadParameter(f"{of_model[0]} is of a MODEL")
         if show and (records is None or merge):
             raise typer.BadParameter("--show prints --records FILE, and changes nothing")
-        if explain is not None and (model is None or show or merge or report is not None):
-            raise typer.BadParameter("--explain LAYER is of a MODEL, and measures its neighbours")
-        if network_bound and (model is None or show or merge or report or explain is not None):
-            raise typer.BadParameter("--network is of a MODEL as it is compiled")
+        if explain is not None or network_bound:
+            asked = "--network" if network_bound else "--explain"
+            if model is None:
+                raise typer.BadParameter(f"{asked} is of a MODEL as it is compiled")
+            if explain is not None and network_bound:
+                raise typer.BadParameter("--explain or --network: one of them")
+            if others := on_command_line(context, _OF_TUNING):
+                raise typer.BadParameter(f"{others[0]} is of a tuning: {asked} tunes nothing")
         if show and report is not None:
             raise typer.BadParameter("--report is of a run, which --show is not")
         if merge and records is None:

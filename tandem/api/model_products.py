@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tandem.compiler.errors import CompilerError
-from tandem.compiler.graph.expressions import tensors
+from tandem.compiler.graph.expressions import placeholders, tensors
 from tandem.compiler.graph.infer import infer
 from tandem.compiler.graph.nodes import Body, Call, Function, FunctionKind, Let, Param, Var
 from tandem.compiler.graph.opspec import OpSpec
 from tandem.compiler.graph.types import Type
-from tandem.compiler.machines.cpu.templates.layer import placeholders
 from tandem.compiler.te.build import macs_of
 
 

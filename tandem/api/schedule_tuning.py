@@ -34,8 +34,7 @@ from tandem.workbench.arguments import at_least, choice, expect, file_path, valu
 from tandem.workbench.errors import ArgumentValueError
 from tandem.workbench.measurers.sketches_on_cpu import sketch_search
 from tandem.workbench.pages.tuning.of_tuning import TuningRun
-from tandem.workbench.pages.tuning.write import write_page
-from tandem.workbench.pages.write import check_page
+from tandem.workbench.pages.write import check_page, write_page
 from tandem.workbench.pools.open_pool import open_pool
 from tandem.workbench.table import Table
 from tandem.workbench.table_text import html_text

@@ -11,7 +11,7 @@ from tandem.api.accelerator import Accelerator
 from tandem.api.front_chart import front_chart
 from tandem.workbench.arguments import file_path
 from tandem.workbench.pages.search.page import SearchPage
-from tandem.workbench.pages.search.write import write_page
+from tandem.workbench.pages.write import write_page
 from tandem.workbench.table import Table
 from tandem.workbench.table_text import html_text
 

@@ -23,7 +23,7 @@ from tandem.workbench.arguments import at_least, choice, expect, file_path, text
 from tandem.workbench.errors import TrainingError
 from tandem.workbench.models import source_of
 from tandem.workbench.pages.training.page import TrainingPage
-from tandem.workbench.pages.training.write import write_page
+from tandem.workbench.pages.write import write_page
 from tandem.workbench.table import Column, Table
 from tandem.workbench.training.checkpoints import State
 from tandem.workbench.training.data_files import read_arrays

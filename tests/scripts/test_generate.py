@@ -14,6 +14,7 @@ from typer.testing import CliRunner, Result
 from tandem.compiler.models import built_in
 from tandem.runtime.decoder import write_decoder
 from tandem.scripts.cli import app
+from tandem.scripts.generate import shown
 from tests.support.decoders import ONE_LAYER, ROTARY, compiled, exported
 from tests.support.scripts.terminal import interrupted
 
@@ -41,6 +42,11 @@ def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("generate") / "rotary.tandem"
     write_decoder(compiled(ROTARY, None), path)
     return path
+
+
+def test_what_would_command_a_terminal_is_shown_as_escapes() -> None:
+    assert shown("a\tb\nc\u00e9\u4e2d") == "a\tb\nc\u00e9\u4e2d"
+    assert shown("\x1b[2J\r\x7f\x9b") == r"\x1b[2J\r\x7f\x9b"
 
 
 def test_json(artifact: Path) -> None:

@@ -153,6 +153,30 @@ def test_a_model_of_one_sample(samples: Path, tmp_path: Path) -> None:
     assert code == 0, errors
 
 
+def test_another_open_extent_is_stated(tmp_path: Path) -> None:
+    values = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", "length", 1]) for name in "xy"
+    ]
+    # A weight that is a single number.
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["y"])],
+        "scaled",
+        values[:1],
+        values[1:],
+        [numpy_helper.from_array(np.ones((1, 1), np.float32), "w")],
+    )
+    model = tmp_path / "open.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), model)
+    x = np.random.default_rng(0).standard_normal((40, 3, 1)).astype(np.float32)
+    data = save_samples(tmp_path / "samples.npz", {"x": x, "target": 2 * x})
+    output = tmp_path / "out.onnx"
+    how = (model, "--data", data, "--loss", "mse", "--rate", 0.1, "--batch", 8, "-o", output)
+    code, _, errors = invoke(*how, "--epochs", 20, "--shape", "length=3")
+    assert code == 0, errors
+    (found,) = onnx.load(output).graph.initializer
+    assert numpy_helper.to_array(found).item() == pytest.approx(2, abs=0.1)
+
+
 def test_what_no_training_is(options: tuple[object, ...], tmp_path: Path) -> None:
     output = tmp_path / "out.onnx"
     assert invoke(*options, "--loss", "hinge", "-o", output)[0] == 2

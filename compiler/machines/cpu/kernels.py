@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tandem.compiler.graph.expressions import tensors
+from tandem.compiler.graph.expressions import placeholders, tensors
 from tandem.compiler.graph.nodes import Call, Function
 from tandem.compiler.graph.opspec import OpSpec
 from tandem.compiler.ir.buffer import Buffer
@@ -15,7 +15,7 @@ from tandem.compiler.machines.cpu.narrow_constants import narrow_constant
 from tandem.compiler.machines.cpu.schedules.generic import cpu_schedule
 from tandem.compiler.machines.cpu.schedules.simd import Simd
 from tandem.compiler.machines.cpu.sketches import sketched
-from tandem.compiler.machines.cpu.templates.layer import LayerOnCpu, LayerWorkload, placeholders
+from tandem.compiler.machines.cpu.templates.layer import LayerOnCpu, LayerWorkload
 from tandem.compiler.plan.planner import Plan
 from tandem.compiler.plan.target import Target
 from tandem.compiler.te import Schedule

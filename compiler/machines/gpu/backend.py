@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tandem.compiler.graph.expressions import tensors
+from tandem.compiler.graph.expressions import placeholders, tensors
 from tandem.compiler.graph.nodes import Call, Function, FunctionKind, Let
 from tandem.compiler.graph.opspec import OpSpec
 from tandem.compiler.graph.passes.fuse import Fuse
 from tandem.compiler.graph.passes.infer_types import InferTypes
 from tandem.compiler.graph.passes.pipeline import GraphPass
-from tandem.compiler.graph.types import TensorType
 from tandem.compiler.graph.visit import map_functions, rewrite_lets
 from tandem.compiler.machines.gpu.kernels import opencl_code
 from tandem.compiler.machines.gpu.launch import GpuProgram
@@ -20,7 +19,7 @@ from tandem.compiler.machines.gpu.machine import GpuMachine
 from tandem.compiler.machines.gpu.schedules.generic import gpu_schedule
 from tandem.compiler.plan.parts import ArtifactParts, Invocation
 from tandem.compiler.plan.target import Backend, Target
-from tandem.compiler.te import Tensor, placeholder
+from tandem.compiler.te import Tensor
 from tandem.compiler.te.build import macs_of
 from tandem.runtime.artifact import Step
 from tandem.runtime.artifact.opencl import OpenClCode
@@ -104,20 +103,10 @@ def gpu_kernel_program(kernel: Function, machine: GpuMachine) -> GpuProgram:
 
 def _lowered(kernel: Function, machine: GpuMachine) -> tuple[Sequence[Tensor], GpuProgram]:
     """The tensors that a kernel computes, and the program that does."""
-    inputs = _placeholders(kernel)
+    inputs = placeholders(kernel)
     outputs = tensors(kernel, inputs)
     schedule = gpu_schedule(*outputs, machine=machine, inputs=inputs, name=kernel.name)
     return outputs, gpu_program(schedule.program, machine)
-
-
-def _placeholders(kernel: Function) -> list[Tensor]:
-    """A tensor for each parameter of a kernel."""
-    found = []
-    for param in kernel.params:
-        assert isinstance(param.type, TensorType), "verified: kernels take tensors"
-        stored = param.type.stored
-        found.append(placeholder(stored.static_shape(param.name), stored.dtype, param.name))
-    return found
 
 
 class GpuBackend(Backend):

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Protocol
 
 from tandem.base.files import check_destination, write_atomically
 from tandem.workbench.errors import ArgumentValueError, MissingPackageError
 
 _NEEDED = ("altair", "jinja2", "vl_convert")
+
+
+class PageContent(Protocol):
+    """The content of a page. The module `render` beside its class's has a function `render`, which
+    makes HTML of it."""
+
+    @property
+    def command(self) -> str:
+        """The command that the page is of."""
 
 
 def check_page(path: Path) -> None:
@@ -41,8 +52,8 @@ def check_drawn(path: Path, what: str, suffixes: Sequence[str]) -> None:
     check_installed(f"a {what}")
 
 
-def write_page(path: Path, render: Callable[[], str]) -> None:
-    """Write the page that `render` returns to `path`, atomically.
+def write_page(page: PageContent, path: Path) -> None:
+    """Write a page to `path`, atomically.
 
     Raises
     ------
@@ -50,4 +61,6 @@ def write_page(path: Path, render: Callable[[], str]) -> None:
         The errors of `check_page`.
     """
     check_page(path)
-    write_atomically(path, render())
+    # Imported here, because the libraries that draw are large and optional.
+    renderer = import_module(".render", type(page).__module__.rpartition(".")[0])
+    write_atomically(path, renderer.render(page))

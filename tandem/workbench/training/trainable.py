@@ -113,8 +113,8 @@ def trainable(
         tensor.name: tensor
         for tensor in model.graph.initializer
         if tensor.data_type == TensorProto.FLOAT
-        and np.prod(tensor.dims, dtype=np.int64) > 1
         and tensor.name not in settings
+        and (np.prod(tensor.dims, dtype=np.int64) > 1 or _is_of_product(model, tensor))
     }
     for pattern in freeze:
         named = [name for name in found if fnmatchcase(name, pattern)]
@@ -140,7 +140,7 @@ def trainable(
     stated = {each.name for each in shapes}
     batches = [
         StatedShape(name, (batch, *rest))
-        for name, rest in _open_batches(changed, own)
+        for name, rest in _open_batches(changed, own, shapes)
         if name not in stated
     ]
     imported = import_model(changed, stated=(*shapes, *batches))
@@ -167,15 +167,19 @@ def stated_batch(model: ModelProto) -> int | None:
     return next(iter(found)) or None if len(found) == 1 else None
 
 
-def _open_batches(model: ModelProto, own: Collection[str]) -> list[tuple[str, tuple[int, ...]]]:
-    """The inputs whose first extent alone is open, and their other extents."""
+def _open_batches(
+    model: ModelProto, own: Collection[str], shapes: Sequence[StatedShape]
+) -> list[tuple[str, tuple[int | None, ...]]]:
+    """The inputs whose first extent alone is open and not stated, and their other extents."""
+    stated = {shape.name: shape.extents[0] for shape in shapes if len(shape.extents) == 1}
     found = []
     for value in model.graph.input:
-        extents = value.type.tensor_type.shape.dim
-        if value.name in own and extents and not extents[0].HasField("dim_value"):
-            rest = tuple(extent.dim_value for extent in extents[1:])
-            if all(extent.HasField("dim_value") for extent in extents[1:]):
-                found.append((value.name, rest))
+        extents = [
+            extent.dim_value if extent.HasField("dim_value") else stated.get(extent.dim_param)
+            for extent in value.type.tensor_type.shape.dim
+        ]
+        if value.name in own and extents and extents[0] is None and None not in extents[1:]:
+            found.append((value.name, tuple(extents[1:])))
     return found
 
 
@@ -200,6 +204,13 @@ def _inputs_of_product(nodes: Sequence[NodeProto], name: str, shape: tuple[int, 
             case "MatMul" if len(shape) >= 2:
                 return shape[-2]
     return None
+
+
+def _is_of_product(model: ModelProto, tensor: TensorProto) -> bool:
+    """Whether a tensor is weights or a bias of a product: then it is trained even if it is a single
+    number, as those of a layer with one output are."""
+    nodes, shape = model.graph.node, tuple(tensor.dims)
+    return _is_bias(nodes, tensor.name) or _inputs_of_product(nodes, tensor.name, shape) is not None
 
 
 def _is_bias(nodes: Sequence[NodeProto], name: str) -> bool:

@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 
 from tandem.hw.synthesis.errors import SynthesisError
-from tandem.hw.synthesis.nextpnr import native_nextpnr
+from tandem.hw.synthesis.nextpnr import (
+    Device,
+    Placement,
+    Workplace,
+    native_nextpnr,
+    place_netlist,
+)
 
 
 def script(path: Path, text: str) -> Path:
@@ -47,6 +53,18 @@ def test_another_program_is_refused(tmp_path: Path, text: str, message: str) -> 
     with pytest.raises(SynthesisError) as caught:
         native_nextpnr(script(tmp_path / "tool", text)).version()
     assert str(caught.value).endswith(message)
+
+
+@pytest.mark.parametrize("written", ["", "echo '{' > report.json", "echo '[1]' > report.json"])
+def test_a_report_that_cannot_be_read(tmp_path: Path, written: str) -> None:
+    tool = native_nextpnr(script(tmp_path / "tool", written or ":"))
+    folder = tmp_path / "work"
+    folder.mkdir()
+    netlist = tmp_path / "netlist.json"
+    netlist.write_text("{}")
+    how, place = Placement(Device.ECP5_12, 6, 1), Workplace(folder, tmp_path)
+    with pytest.raises(SynthesisError, match="nextpnr's report cannot be read"):
+        place_netlist("one", netlist, how, place, nextpnr=tool)
 
 
 def test_a_program_that_cannot_run_is_refused(tmp_path: Path) -> None:

@@ -52,8 +52,11 @@ def test_with_records_it_is_the_recorded_choice(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--layer", "a=4,4,8,8,3,1,1", "--explain", "a"), "--explain LAYER is of a MODEL"),
-        ((*MODEL, "--explain", LAYER, "--report", "page.html"), "--explain LAYER is of a MODEL"),
+        (("--layer", "a=4,4,8,8,3,1,1", "--explain", "a"), "--explain is of a MODEL"),
+        ((*MODEL, "--explain", LAYER, "--report", "page.html"), "--report is of a tuning"),
+        ((*MODEL, "--explain", LAYER, "--trials", "64"), "--trials is of a tuning"),
+        ((*MODEL, "--network", "--explorer", "exact"), "--explorer is of a tuning: --network"),
+        ((*MODEL, "--network", "--explain", LAYER), "--explain or --network"),
         (("digits", "--device", "cpu", "--explain", LAYER), "--explain"),
         ((*MODEL, "--explain", "blocks"), "no layer of the accelerator is called 'blocks'"),
     ],

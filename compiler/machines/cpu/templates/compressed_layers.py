@@ -11,7 +11,7 @@ import numpy as np
 
 from tandem.compiler.errors import Refusal
 from tandem.compiler.graph.attributes import Attributes
-from tandem.compiler.graph.expressions import tensors
+from tandem.compiler.graph.expressions import placeholders, tensors
 from tandem.compiler.graph.operators.compressed import DequantiseBlocks, Widen
 from tandem.compiler.graph.operators.products import Conv2d
 from tandem.compiler.graph.opspec import AnyOp, OpSpec, keywords
@@ -42,7 +42,6 @@ from tandem.compiler.machines.cpu.templates.layer import (
     PackedLayer,
     element_by_element,
     layer_patterns,
-    placeholders,
     weight_parameters,
     widening_of,
 )

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from tandem.compiler import te
 from tandem.compiler.errors import Refusal
 from tandem.compiler.graph.constant import Constant
-from tandem.compiler.graph.expressions import tensors
+from tandem.compiler.graph.expressions import placeholders, tensors
 from tandem.compiler.graph.infer import infer
 from tandem.compiler.graph.nodes import Call, Function, Let, Var
 from tandem.compiler.graph.opspec import AnyOp, OpPattern, OpSpec, keywords
@@ -135,16 +135,6 @@ def shift(value: Expr) -> Expr:
 def unpacked_inputs(packings: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """Packed weights as inputs of another program."""
     return tuple(placeholder(each.shape, each.dtype, each.name) for each in packings)
-
-
-def placeholders(kernel: Function) -> list[Tensor]:
-    """A tensor for each parameter of a kernel."""
-    found = []
-    for param in kernel.params:
-        assert isinstance(param.type, TensorType), "verified: kernels take tensors"
-        stored = param.type.stored
-        found.append(placeholder(stored.static_shape(param.name), stored.dtype, param.name))
-    return found
 
 
 def packed_layer_schedule(layer: PackedLayer, output: Tensor, *others: Tensor) -> Schedule:

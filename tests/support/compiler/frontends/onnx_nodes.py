@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -82,8 +82,13 @@ def chosen_cases(limit: int) -> Sequence[TestCase]:
     return [case for cases in found.values() for case in [*cases.values()][:limit]]
 
 
-def run_case(case: TestCase) -> Outcome:
-    """Import a test's model, run it on the CPU and compare; inputs become constants if need be."""
+Runner = Callable[[TestCase, Imported, Mapping[str, Array]], Sequence[Any]]
+"""Runs an imported model on arrays by the names of inputs; returns its outputs in their order."""
+
+
+def run_case(case: TestCase, run: Runner | None = None) -> Outcome:
+    """Import a test's model, run it and compare, on the CPU by default; inputs become constants if
+    need be."""
     assert case.model is not None
     assert case.data_sets is not None
     operators = frozenset(node.op_type for node in case.model.graph.node)
@@ -94,7 +99,12 @@ def run_case(case: TestCase) -> Outcome:
             imported = imported_case(case, feeds)
         except FrontendError as error:
             return Outcome(case.name, operators, refusal=str(error))
-        failure = difference(case, _run(imported, feeds), [array_of(each) for each in expected])
+        arrays = {}
+        for name, param in zip(imported.inputs, imported.function.params, strict=True):
+            assert isinstance(param.type, TensorType), "imported as such"
+            arrays[name] = np.array(feeds[name], param.type.dtype.numpy, order="C")
+        found = (run or _on_cpu)(case, imported, arrays)
+        failure = difference(case, found, [array_of(each) for each in expected])
         if failure:
             return Outcome(case.name, operators, failure=failure)
     return Outcome(case.name, operators)
@@ -114,12 +124,8 @@ def imported_case(case: TestCase, feeds: Mapping[str, Any]) -> Imported:
     return import_model(case.model, offered=arrays)
 
 
-def _run(imported: Imported, feeds: Mapping[str, Any]) -> Sequence[Any]:
-    arrays = []
-    for name, param in zip(imported.inputs, imported.function.params, strict=True):
-        assert isinstance(param.type, TensorType)
-        arrays.append(np.array(feeds[name], param.type.dtype.numpy, order="C"))
-    found = evaluate(imported.function, arrays, NativeRunner(reassociate=False))
+def _on_cpu(case: TestCase, imported: Imported, arrays: Mapping[str, Array]) -> Sequence[Any]:
+    found = evaluate(imported.function, [*arrays.values()], NativeRunner(reassociate=False))
     return [*imported.by_name(found).values()]
 
 

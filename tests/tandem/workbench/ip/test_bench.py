@@ -17,6 +17,7 @@ from tandem.hw.memory_model import MemoryModel
 from tandem.workbench.ip.files import bench_folder
 from tests.e2e.random_machines import random_machine
 from tests.support.compiler.models.models import convolution
+from tests.support.workbench.benches import environment as bench_environment
 from tests.support.workbench.benches import passed, run_bench, written
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* is calibrated with noise")
@@ -131,7 +132,14 @@ def test_digits_where_tandem_is_not(tmp_path: Path) -> None:
     python = environment / "bin" / "python"
     install = (python, "-m", "pip", "install", "--quiet", *PACKAGES)
     subprocess.run(install, check=True)
-    found = subprocess.run((python, "-c", "import tandem"), capture_output=True, text=True)
+    # Elsewhere: the folder where the tests run has a module `tandem`.
+    found = subprocess.run(
+        (python, "-c", "import tandem"),
+        cwd=tmp_path,
+        env=bench_environment(python.parent),
+        capture_output=True,
+        text=True,
+    )
     assert "No module named 'tandem'" in found.stderr
     tandem.compile("digits", "small8-x").export(tmp_path / "digits_c")
     rtl = written(load_config("small8-x"), tmp_path / "rtl")

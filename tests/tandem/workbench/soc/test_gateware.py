@@ -158,6 +158,7 @@ def test_other_addresses_are_refused(
 
 
 @pytest.mark.exhaustive
+@pytest.mark.timeout(4 * 3600)
 def test_digits_is_placed_and_routed(tmp_path: Path) -> None:
     """Many minutes: 70 MHz or more, the median of three seeds."""
     if shutil.which("riscv64-unknown-elf-gcc") is None:

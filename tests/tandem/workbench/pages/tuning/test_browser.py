@@ -8,7 +8,6 @@ import pytest
 
 from tandem.workbench.pages.tuning.figures import figures
 from tandem.workbench.pages.tuning.page import TuningPage
-from tandem.workbench.pages.tuning.render import render
 from tandem.workbench.pages.write import write_page
 from tests.support.scripts.browser import RenderedPage, charts, find_chromium, marks, show
 from tests.support.workbench.pages.tuning_pages import task_report, tuning_page, unmeasured
@@ -22,7 +21,7 @@ NASTY = """</script><b id="x">&'"{{ 7*7 }}<!--"""
 
 def shown(made: TuningPage, folder: Path) -> RenderedPage:
     assert CHROMIUM is not None
-    write_page(folder / "page.html", lambda: render(made))
+    write_page(made, folder / "page.html")
     return show(CHROMIUM, folder / "page.html", folder / "profile")
 
 
