@@ -1,8 +1,8 @@
 """Terms on signed numbers of 32 bits: what an operation of the ALU computes, as a value.
 
-A term has a text, in the notation of Python: `min(max(a + b >> shift, low), 127)`. Whatever else says
-what an operation means is derived from the term: numbers (`evaluate`), the functional engine's code, gates
-(`hw.rtl.custom_units`), formulas, documents.
+A term has a text, in the notation of Python: `min(max(a + b >> shift, low), 127)`. Whatever else
+says what an operation means is derived from the term: numbers (`evaluate`), the functional engine's
+steps, gates (`hw.rtl.custom_units`), documents.
 
 Every result is the low 32 bits of the exact one, in two's complement.
 """
@@ -240,9 +240,7 @@ def interval(term: Term, ranges: Mapping[str, tuple[int, int]]) -> tuple[int, in
     """Least and greatest values between which a term lies, of names within `ranges`; all numbers of
     32 bits where a result may wrap. The bounds are safe, not the narrowest."""
 
-    def binary(
-        op: TermOp, left: tuple[int, int], right: tuple[int, int]
-    ) -> tuple[int, int]:
+    def binary(op: TermOp, left: tuple[int, int], right: tuple[int, int]) -> tuple[int, int]:
         if op in (TermOp.AND, TermOp.OR, TermOp.XOR):
             return _bitwise(left, right)
         if op is TermOp.SUB:
@@ -268,4 +266,3 @@ def _bitwise(left: tuple[int, int], right: tuple[int, int]) -> tuple[int, int]:
 def signed_bits(low: int, high: int) -> int:
     """The bits of the shortest two's complement that has all numbers from `low` to `high`."""
     return 1 + max(high.bit_length() if high >= 0 else 0, (~low).bit_length() if low < 0 else 0)
-

@@ -92,8 +92,8 @@ class HardwareConfig:
     features: frozenset[Feature] = frozenset()
 
     alu_operations: tuple[CustomOperation, ...] = ()
-    """Operations of the ALU beyond those of the instruction set. They have the lowest opcodes that are
-    free, in this order."""
+    """Operations of the ALU beyond those of the instruction set. They have the lowest opcodes that
+    are free, in this order."""
     alu_stages: int = 1
     """Stages in which `alu_operations` are computed, up to `MOST_STAGES`: with n, an instruction of
     these operations leaves n - 1 slots empty before its first micro-op."""
@@ -331,9 +331,7 @@ def _check_operations(config: HardwareConfig) -> None:
             f"alu_operations has {len(operations)} operations: {len(free)} opcodes are free"
         )
     if config.alu_stages > 1 and not operations:
-        raise ConfigError(
-            f"alu_stages is {config.alu_stages}: without alu_operations it must be 1"
-        )
+        raise ConfigError(f"alu_stages is {config.alu_stages}: without alu_operations it must be 1")
 
 
 def _check_memories(config: HardwareConfig) -> None:

@@ -109,7 +109,8 @@ def parse_json(text: str | bytes, where: str) -> Any:
 
 
 def dump_config(config: HardwareConfig) -> str:
-    """`config` as JSON with every field, but for those of operations if it has none, which `parse_config` reads back."""
+    """`config` as JSON with every field, which `parse_config` reads back; without those of custom
+    operations where it has none."""
     values = {field.name: getattr(config, field.name) for field in fields(config)}
     values["features"] = sorted(feature.value for feature in config.features)
     values["alu_operations"] = [operation.to_json() for operation in config.alu_operations]

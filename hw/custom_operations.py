@@ -1,8 +1,8 @@
 """Operations of the ALU that a configuration brings along, beside those of `hw.operations`.
 
-Such an operation is a value: a term over the two operands and over *parameters*, small numbers that the
-instruction holds where others have their immediate. Encoding, rules, engines, gates, the compiler's
-instruction and the documents derive from the term; nothing in the project knows a single operation.
+Such an operation is a value: a term over the two operands and over *parameters*, small numbers that
+the instruction holds where others have their immediate. Encoding, rules, engines, gates, the
+compiler's instruction and the documents derive from the term.
 """
 
 from __future__ import annotations
@@ -198,8 +198,8 @@ class CustomOperation:
     def _check_names(self) -> None:
         if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
             raise TermError(
-                f"operation {self.name!a}: a name is a capital, then capitals, digits and _, at most "
-                f"32"
+                f"operation {self.name!a}: a name is a capital, then capitals, digits and _, at "
+                f"most 32"
             )
         if self.name in AluOp.__members__:
             raise TermError(f"operation {self.name}: the ALU has one of this name")

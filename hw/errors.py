@@ -21,7 +21,7 @@ class ConfigError(HardwareError):
 
 
 class TermError(HardwareError):
-    """A text that is no term of ALU operations, or an operation that cannot be built from a term."""
+    """A text that is no term of ALU operations, or a term that no operation can have."""
 
 
 class MemoryModelError(HardwareError):

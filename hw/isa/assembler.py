@@ -205,7 +205,7 @@ class Assembler:
     ) -> int:
         """Apply `op` to accumulators and the immediate `imm`, or, without one, the accumulators
         that the micro-ops' `src` names. An operation of the configuration's own may have
-        `parameters` (in place of `imm`), and may have no second operand. Micro-ops and loops as for `gemm`. `extensions` are the
+        `parameters` in place of `imm`. Micro-ops and loops as for `gemm`. `extensions` are the
         flags of `AluExtensions`, each off unless it is given."""
         outer, inner = self._outer_and_inner(loops)
         if outer.wgt or inner.wgt:

@@ -68,14 +68,11 @@ class StagedTerms:
 
 
 def stage_terms(operations: Mapping[int, CustomOperation], stages: int) -> StagedTerms:
-    """The terms of `operations` in `stages` stages, of which the slowest is as fast as it can be."""
+    """The terms of `operations` in that many stages, the slowest of which is as fast as can be."""
     parameters: dict[str, ParameterBits] = {}
     results = {number: _shared(one, parameters) for number, one in operations.items()}
     order = [
-        part
-        for term in results.values()
-        for part in subterms(term)
-        if isinstance(part, Binary)
+        part for term in results.values() for part in subterms(term) if isinstance(part, Binary)
     ]
     limit = max(map(_delay, order), default=0)
     while True:
@@ -94,9 +91,7 @@ def _shared(operation: CustomOperation, parameters: dict[str, ParameterBits]) ->
         names[parameter.name] = name
         parameters[name] = ParameterBits(lowest, parameter)
         lowest += parameter.width
-    return fold(
-        operation.result, lambda name: Name(names.get(name, name)), Number, Binary
-    )
+    return fold(operation.result, lambda name: Name(names.get(name, name)), Number, Binary)
 
 
 def _within(order: list[Binary], limit: int) -> dict[Binary, int]:

@@ -24,7 +24,7 @@ def custom_control(config: HardwareConfig) -> data.StructLayout:
         {
             "takes": 1,
             "op": ALU_OPCODE_BITS,
-            "imm": data.ArrayLayout(PARAMETER_BITS, config.alu_stages),
+            "imm": PARAMETER_BITS * config.alu_stages,
         }
     )
 
@@ -61,8 +61,7 @@ class CustomUnits(Block):
         self._values: dict[tuple[Term, int], Value] = {}
         self._number = 0
         results = {
-            number: self._value(m, term, self._last)
-            for number, term in self._terms.results.items()
+            number: self._value(m, term, self._last) for number, term in self._terms.results.items()
         }
         with m.Switch(self.control.op):
             for number, value in results.items():
@@ -91,8 +90,8 @@ class CustomUnits(Block):
                 return self._signal(m, term, stage, self._value(m, term, stage - 1), "sync")
 
     def _parameter(self, bits: ParameterBits, stage: int) -> Value:
-        width = bits.parameter.width
-        value = self.control.imm[stage - 1][bits.lowest : bits.lowest + width]
+        lowest = PARAMETER_BITS * (stage - 1) + bits.lowest
+        value = self.control.imm[lowest : lowest + bits.parameter.width]
         return value.as_signed() if bits.parameter.signed else value
 
     def _signal(self, m: Module, term: Term, stage: int, value: Value, domain: str) -> Signal:

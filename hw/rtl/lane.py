@@ -129,8 +129,8 @@ class Lane(Block):
     scaled
         The second operand of the executing RESIDUAL times its scale. Only with residuals.
     custom
-        As in `CustomUnits`, common to all lanes. Only with custom operations, whose results are sums
-        of their own first operand and zero.
+        As in `CustomUnits`, common to all lanes. Only with custom operations; what these give is
+        the first operand of a sum with zero.
     """
 
     def __init__(

@@ -42,7 +42,8 @@ def mode_layout(config: HardwareConfig) -> data.StructLayout:
 class MicroOps(Block):
     """Issues the loop nest `for outer, for inner, for micro-op`, one micro-op a cycle.
 
-    An instruction of a custom operation leaves `custom_lead` cycles empty before its first micro-op.
+    An instruction of a custom operation leaves `custom_lead` cycles empty before its first
+    micro-op.
 
     Where ACC has one read port, a micro-op with two operands from ACC is issued after an empty
     cycle, whose place in the pipeline serves to read the second operand.

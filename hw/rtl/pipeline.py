@@ -498,7 +498,7 @@ class Pipeline(Block):
             m.d.comb += [
                 self.custom.takes.eq(flows[prepare].custom),
                 self.custom.op.eq(flows[prepare].op),
-                *(self.custom.imm[at].eq(flows[one].imm) for at, one in enumerate(stages)),
+                self.custom.imm.eq(Cat(flows[stage].imm for stage in stages)),
             ]
         if self._config.acc_read_ports == 1:
             # The second operand is at the memory's output in the stage `read`.

@@ -17,7 +17,7 @@ STALLS = 3
 """Stalls that a micro-op can meet, from its issue to the stage of the stall."""
 
 NEAR = FORWARD_DISTANCE - 1 + MOST_STAGES - 1
-"""The most micro-ops whose results a micro-op may have to wait for. A machine has `Machine.near`."""
+"""The most micro-ops whose results a micro-op may have to wait for; `Machine.near` on a machine."""
 
 # The state. Of the last micro-ops and of three stalls, the last one comes first.
 ISSUED = 0

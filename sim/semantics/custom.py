@@ -1,7 +1,7 @@
 """The operations of the ALU that a configuration brings along, executed step by step.
 
-They are a table of steps, and no compiled code of their own: machines differ in it. Each step is done
-for all lanes of an accumulator before the next one.
+They are a table of steps, and no compiled code of their own: machines differ in it. Each step is
+done for all lanes of an accumulator before the next one.
 """
 
 from __future__ import annotations
@@ -123,9 +123,7 @@ class _Steps:
 
 
 @compiled
-def custom_alu(
-    chip: Chip, code: CustomCode, row: InstructionFields, start: int, stop: int
-) -> None:
+def custom_alu(chip: Chip, code: CustomCode, row: InstructionFields, start: int, stop: int) -> None:
     """Execute micro-ops [start, stop) of a custom operation; their indices are in bounds."""
     count, inner = row[UOP_END] - row[UOP_BGN], row[ITER_IN]
     lanes = chip.batch * chip.row_out
