@@ -13,13 +13,13 @@ from typing import Any
 from tandem.hw.codings import Coding
 from tandem.hw.custom_operations import (
     MOST_STAGES,
-    AluOperation,
+    AnyOperation,
     CustomOperation,
     free_numbers,
 )
 from tandem.hw.depth_limits import Reduction, depth_remedies
 from tandem.hw.encoding import UOP_BYTES
-from tandem.hw.errors import ConfigError
+from tandem.hw.errors import ConfigError, EncodingError
 from tandem.hw.features import Feature
 from tandem.hw.operations import ALU_OPCODE_BITS, AluOp
 from tandem.hw.topology import MemoryId
@@ -209,7 +209,25 @@ class HardwareConfig:
         """The opcodes of all operations of the ALU."""
         return (*self.operations, *self.custom_operations)
 
-    def alu_operation(self, number: int) -> AluOperation:
+    def alu_opcode(self, operation: AnyOperation) -> int:
+        """The opcode of an operation.
+
+        Raises
+        ------
+        EncodingError
+            The machine does not have a custom operation.
+        """
+        if isinstance(operation, AluOp):
+            return operation
+        for number, own in self.custom_operations.items():
+            if own == operation:
+                return number
+        names = ", ".join(own.name for own in self.alu_operations) or "none"
+        raise EncodingError(
+            f"ALU {operation.name} is an operation that {self.name} lacks: alu_operations has {names}"
+        )
+
+    def alu_operation(self, number: int) -> AnyOperation:
         """The operation with an opcode of `alu_opcodes`."""
         custom = self.custom_operations.get(number)
         return AluOp(number) if custom is None else custom

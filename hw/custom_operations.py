@@ -244,7 +244,7 @@ class CustomOperation:
                 )
 
 
-AluOperation: TypeAlias = AluOp | CustomOperation
+AnyOperation: TypeAlias = AluOp | CustomOperation
 """Any operation of an ALU."""
 
 

@@ -8,7 +8,7 @@ from typing import TypeAlias, Unpack
 
 from tandem.hw.codings import TABLE_ENTRIES, Coding
 from tandem.hw.config import HardwareConfig
-from tandem.hw.custom_operations import AluOperation
+from tandem.hw.custom_operations import AnyOperation
 from tandem.hw.encoding import Opcode
 from tandem.hw.errors import AssemblyError, EncodingError, TermError
 from tandem.hw.isa.codec import Codec
@@ -193,7 +193,7 @@ class Assembler:
 
     def alu(
         self,
-        op: AluOperation,
+        op: AnyOperation,
         uops: tuple[int, int],
         loops: Sequence[Loop] = (),
         *,
@@ -318,7 +318,7 @@ class Assembler:
         return Program(self.config, b"".join(self._words))
 
     def _immediate(
-        self, op: AluOperation, imm: int | None, parameters: Mapping[str, int] | None
+        self, op: AnyOperation, imm: int | None, parameters: Mapping[str, int] | None
     ) -> tuple[bool, int]:
         """The fields `use_imm` and `imm`."""
         if isinstance(op, AluOp) or op.immediate_operand:

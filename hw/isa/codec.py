@@ -145,15 +145,7 @@ class Codec:
 
     def _number(self, value: object) -> object:
         """A field's value as it is encoded: of a custom operation its opcode."""
-        if not isinstance(value, CustomOperation):
-            return value
-        for number, operation in self._config.custom_operations.items():
-            if operation == value:
-                return number
-        raise EncodingError(
-            f"ALU {value.name} is an operation that {self._config.name} lacks: alu_operations has "
-            f"{', '.join(each.name for each in self._config.alu_operations) or 'none'}"
-        )
+        return self._config.alu_opcode(value) if isinstance(value, CustomOperation) else value
 
     def _require(self, features: Set[Feature], what: str) -> None:
         missing = sorted(each.value for each in features - self._config.features)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, TypedDict, assert_never
 
 from tandem.hw.codings import Coding
-from tandem.hw.custom_operations import AluOperation
+from tandem.hw.custom_operations import AnyOperation
 from tandem.hw.encoding import Opcode
 from tandem.hw.routing import executing_unit
 from tandem.hw.topology import MemoryId, Unit
@@ -119,7 +119,7 @@ class Alu:
     encoding that the machine ignores.
     """
 
-    op: AluOperation
+    op: AnyOperation
     use_imm: bool
     imm: int
     uop_bgn: int

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tandem.hw.config import HardwareConfig
-from tandem.hw.custom_operations import AluOperation, CustomOperation
+from tandem.hw.custom_operations import AnyOperation, CustomOperation
 from tandem.hw.errors import ProgramError
 from tandem.hw.features import Feature
 from tandem.hw.isa import (
@@ -235,7 +235,7 @@ class _Writer:
         kernel = self._find_kernel(memories)
         if kernel is None:
             return
-        ops: list[AluOperation] = [op for op in self.config.operations if op is not AluOp.RESIDUAL]
+        ops: list[AnyOperation] = [op for op in self.config.operations if op is not AluOp.RESIDUAL]
         ops += [op for op in self.config.alu_operations if _may_have(op, use_imm)]
         if source is MemoryId.INP and AluOp.RESIDUAL in self.config.operations:
             ops += [AluOp.RESIDUAL] * len(ops)
@@ -277,7 +277,7 @@ class _Writer:
                 self.emit(random_requantise(self.rng, window, loops))
         self.emit(loops)
 
-    def _imm(self, op: AluOperation, use_imm: bool) -> int:
+    def _imm(self, op: AnyOperation, use_imm: bool) -> int:
         """The field `imm`: an immediate, parameters, or what has no effect."""
         if isinstance(op, AluOp) or not op.parameters:
             return self._immediate(op) if use_imm else self.rng.choice((0, -1, 32767))
@@ -288,7 +288,7 @@ class _Writer:
             }
         )
 
-    def _immediate(self, op: AluOperation) -> int:
+    def _immediate(self, op: AnyOperation) -> int:
         if op is AluOp.SHR:
             return self.rng.choice((-31, -1, 0, 1, 8, 31, self.rng.randint(-31, 31)))
         return self.rng.choice((-32768, -1, 0, 1, 127, 32767, self.rng.randint(-32768, 32767)))
