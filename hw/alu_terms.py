@@ -1,15 +1,17 @@
-"""Terms on signed numbers of 32 bits: what an operation of the ALU computes, as a value.
+"""Terms on whole numbers: what an operation of the ALU computes, as a value.
 
 A term has a text, in the notation of Python: `min(max(a + b >> shift, low), 127)`. Whatever else
 says what an operation means is derived from the term: numbers (`evaluate`), the functional engine's
 steps, gates (`hw.rtl.custom_units`), documents.
 
-Every result is the low 32 bits of the exact one, in two's complement.
+Results are exact. What has to wrap says so: `int32(a + b)` is the low 32 bits, as a signed number, and
+`uint16(b)` the low 16 bits without a sign.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -72,7 +74,16 @@ class Binary:
     right: Term
 
 
-Term: TypeAlias = Name | Number | Binary
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """The low `width` bits of a term, as a number with or without a sign."""
+
+    width: int
+    signed: bool
+    term: Term
+
+
+Term: TypeAlias = Name | Number | Binary | Cast
 T = TypeVar("T")
 
 
@@ -81,6 +92,7 @@ def fold(
     name: Callable[[str], T],
     number: Callable[[int], T],
     binary: Callable[[TermOp, T, T], T],
+    cast: Callable[[Cast, T], T],
 ) -> T:
     """The value of a term in any algebra: of numbers, gates, formulas, texts."""
     match term:
@@ -89,19 +101,22 @@ def fold(
         case Number():
             return number(term.value)
         case Binary():
-            left = fold(term.left, name, number, binary)
-            return binary(term.op, left, fold(term.right, name, number, binary))
+            left = fold(term.left, name, number, binary, cast)
+            return binary(term.op, left, fold(term.right, name, number, binary, cast))
+        case Cast():
+            return cast(term, fold(term.term, name, number, binary, cast))
         case _:
             assert_never(term)
 
 
-def wrapped(value: int) -> int:
-    """The signed number of 32 bits that is `value` modulo 2^32."""
-    return (value - LEAST) % (1 << BITS) + LEAST
+def low_bits(value: int, width: int, *, signed: bool) -> int:
+    """The number that the low bits of `value` are, in two's complement if `signed`."""
+    least = -(1 << width - 1) if signed else 0
+    return (value - least) % (1 << width) + least
 
 
 def apply_operator(op: TermOp, left: int, right: int) -> int:
-    """The exact result of an operator on two numbers, not wrapped."""
+    """The exact result of an operator on two numbers."""
     match op:
         case TermOp.ADD:
             return left + right
@@ -128,21 +143,32 @@ def apply_operator(op: TermOp, left: int, right: int) -> int:
 
 
 def evaluate(term: Term, values: Mapping[str, int]) -> int:
-    """The value of a term for numbers of 32 bits by their names."""
+    """The value of a term for numbers by their names."""
     return fold(
         term,
         lambda name: values[name],
         lambda value: value,
-        lambda op, left, right: wrapped(apply_operator(op, left, right)),
+        apply_operator,
+        lambda cast, value: low_bits(value, cast.width, signed=cast.signed),
     )
 
 
 def subterms(term: Term) -> Iterator[Term]:
     """All terms within a term, operands before what uses them; the term itself comes last."""
-    if isinstance(term, Binary):
-        yield from subterms(term.left)
-        yield from subterms(term.right)
+    for part in operands_of(term):
+        yield from subterms(part)
     yield term
+
+
+def operands_of(term: Term) -> tuple[Term, ...]:
+    """The terms that a term is directly made of."""
+    match term:
+        case Binary():
+            return term.left, term.right
+        case Cast():
+            return (term.term,)
+        case _:
+            return ()
 
 
 def names_of(term: Term) -> tuple[str, ...]:
@@ -171,7 +197,7 @@ def parse_term(text: str) -> Term:
         found = _from_python(ast.parse(text.strip(), mode="eval").body)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise TermError(f"{text!r} is no term: {error}") from None
-    operators = sum(isinstance(part, Binary) for part in subterms(found))
+    operators = sum(isinstance(part, Binary | Cast) for part in subterms(found))
     if operators > MOST_NODES:
         raise TermError(f"a term of {operators} operators: at most {MOST_NODES} are allowed")
     return found
@@ -188,6 +214,9 @@ _SIGNS: Mapping[type[ast.operator], TermOp] = {
     ast.BitXor: TermOp.XOR,
 }
 _FUNCTIONS = {each.value: each for each in (TermOp.MIN, TermOp.MAX)}
+_CAST = re.compile(r"(u?)int([1-9][0-9]?)")
+MOST_CAST = 32
+"""The most bits of a cast."""
 
 
 def _from_python(node: ast.expr) -> Term:
@@ -206,11 +235,16 @@ def _from_python(node: ast.expr) -> Term:
             name in _FUNCTIONS
         ):
             return Binary(_FUNCTIONS[name], _from_python(left), _from_python(right))
+        case ast.Call(func=ast.Name(id=name), args=[term], keywords=[]) if (
+            (cast := _CAST.fullmatch(name)) is not None and int(cast[2]) <= MOST_CAST
+        ):
+            return Cast(int(cast[2]), not cast[1], _from_python(term))
         case _:
             pass
     allowed = " ".join(op.value for op in TermOp if op.value not in _FUNCTIONS)
     raise TermError(
-        f"{ast.unparse(node)!r} is no term: names, whole numbers, {allowed}, min and max of two are"
+        f"{ast.unparse(node)!r} is no term: names, whole numbers, {allowed}, min and max of two, and "
+        f"int1 to int{MOST_CAST} and uint1 to uint{MOST_CAST} of one are"
     )
 
 
@@ -233,12 +267,16 @@ def _to_python(term: Term) -> ast.expr:
             return ast.UnaryOp(ast.USub(), ast.Constant(-value))
         return ast.Constant(value)
 
-    return fold(term, lambda name: ast.Name(name), number, binary)
+    def cast(cast: Cast, term: ast.expr) -> ast.expr:
+        name = f"{'' if cast.signed else 'u'}int{cast.width}"
+        return ast.Call(ast.Name(name), [term], [])
+
+    return fold(term, lambda name: ast.Name(name), number, binary, cast)
 
 
 def interval(term: Term, ranges: Mapping[str, tuple[int, int]]) -> tuple[int, int]:
-    """Least and greatest values between which a term lies, of names within `ranges`; all numbers of
-    32 bits where a result may wrap. The bounds are safe, not the narrowest."""
+    """Least and greatest values between which a term lies, of names within `ranges`. The bounds are
+    safe, not the narrowest."""
 
     def binary(op: TermOp, left: tuple[int, int], right: tuple[int, int]) -> tuple[int, int]:
         if op in (TermOp.AND, TermOp.OR, TermOp.XOR):
@@ -250,9 +288,14 @@ def interval(term: Term, ranges: Mapping[str, tuple[int, int]]) -> tuple[int, in
             low, high = min(corners), max(corners)
         else:
             low, high = (apply_operator(op, left[at], right[at]) for at in (0, 1))
-        return (low, high) if LEAST <= low and high <= GREATEST else (LEAST, GREATEST)
+        return low, high
 
-    return fold(term, lambda name: ranges[name], lambda value: (value, value), binary)
+    def cast(cast: Cast, values: tuple[int, int]) -> tuple[int, int]:
+        least = -(1 << cast.width - 1) if cast.signed else 0
+        greatest = least + (1 << cast.width) - 1
+        return values if least <= values[0] and values[1] <= greatest else (least, greatest)
+
+    return fold(term, lambda name: ranges[name], lambda value: (value, value), binary, cast)
 
 
 def _bitwise(left: tuple[int, int], right: tuple[int, int]) -> tuple[int, int]:

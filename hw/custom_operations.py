@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from tandem.hw.alu_terms import (
+    BITS,
     GREATEST,
     LEAST,
     Binary,
@@ -21,9 +22,12 @@ from tandem.hw.alu_terms import (
     Number,
     Term,
     evaluate,
+    interval,
+    low_bits,
     names_of,
     parse_term,
     print_term,
+    signed_bits,
     subterms,
 )
 from tandem.hw.errors import TermError
@@ -31,6 +35,8 @@ from tandem.hw.operations import MAX_SHIFT, AluOp
 
 PARAMETER_BITS = 16
 """Bits of all parameters of an operation together: those of the field `imm`."""
+WIDEST = 64
+"""The most bits of any result within an operation."""
 MOST_STAGES = 4
 """The most stages in which a machine computes its custom operations."""
 OPERAND_RANGE = LEAST, GREATEST
@@ -62,7 +68,7 @@ class AluParameter:
 
 @dataclass(frozen=True)
 class CustomOperation:
-    """An operation of a machine's ALU: `first = result(first, second, parameters)`.
+    """An operation of a machine's ALU: `first = int32(result(first, second, parameters))`.
 
     Attributes
     ----------
@@ -77,8 +83,8 @@ class CustomOperation:
     Raises
     ------
     TermError
-        A name that is taken or impossible, an unknown name in the term, an operand of a shift that
-        can be out of range, parameters that are not used, or of more than `PARAMETER_BITS` bits.
+        A name that is taken or impossible, an unknown name in the term, a shift by an amount that
+        can be out of range, a result within of more than `WIDEST` bits, parameters that are not used, or of more than `PARAMETER_BITS` bits.
     """
 
     name: str
@@ -88,6 +94,13 @@ class CustomOperation:
     def __post_init__(self) -> None:
         self._check_names()
         self._check_shifts()
+        for part in subterms(self.result):
+            bits = signed_bits(*interval(part, self.ranges))
+            if bits > WIDEST:
+                raise TermError(
+                    f"operation {self.name}: {print_term(part)} may have {bits} bits: at most "
+                    f"{WIDEST} are allowed; int32() takes the low 32"
+                )
         bits = sum(parameter.width for parameter in self.parameters)
         if bits > PARAMETER_BITS:
             raise TermError(
@@ -150,7 +163,8 @@ class CustomOperation:
 
     def apply(self, a: int, b: int, immediate: int = 0) -> int:
         """The result for two numbers of 32 bits, with the parameters of a field `imm`."""
-        return evaluate(self.result, {"a": a, "b": b, **self.values_of(immediate)})
+        value = evaluate(self.result, {"a": a, "b": b, **self.values_of(immediate)})
+        return low_bits(value, BITS, signed=True)
 
     def to_json(self) -> dict[str, Any]:
         """The operation as an object of a configuration's file."""

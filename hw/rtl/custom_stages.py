@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tandem.hw.alu_terms import (
     Binary,
+    Cast,
     Name,
     Number,
     Term,
     TermOp,
     fold,
     interval,
+    operands_of,
     subterms,
 )
 from tandem.hw.custom_operations import OPERAND_RANGE, AluParameter, CustomOperation
 
+Operator = Binary | Cast
 _USUAL_DELAY = 4
 """The delay of an adder or a shifter: the unit is that of `_DELAYS`."""
 _DELAYS = {
@@ -54,7 +57,7 @@ class StagedTerms:
 
     results: Mapping[int, Term]
     parameters: Mapping[str, ParameterBits]
-    stages: Mapping[Binary, int]
+    stages: Mapping[Operator, int]
 
     def range_of(self, term: Term) -> tuple[int, int]:
         """Values between which a term lies."""
@@ -72,7 +75,7 @@ def stage_terms(operations: Mapping[int, CustomOperation], stages: int) -> Stage
     parameters: dict[str, ParameterBits] = {}
     results = {number: _shared(one, parameters) for number, one in operations.items()}
     order = [
-        part for term in results.values() for part in subterms(term) if isinstance(part, Binary)
+        part for term in results.values() for part in subterms(term) if isinstance(part, Operator)
     ]
     limit = max(map(_delay, order), default=0)
     while True:
@@ -91,12 +94,18 @@ def _shared(operation: CustomOperation, parameters: dict[str, ParameterBits]) ->
         names[parameter.name] = name
         parameters[name] = ParameterBits(lowest, parameter)
         lowest += parameter.width
-    return fold(operation.result, lambda name: Name(names.get(name, name)), Number, Binary)
+    return fold(
+        operation.result,
+        lambda name: Name(names.get(name, name)),
+        Number,
+        Binary,
+        lambda cast, term: replace(cast, term=term),
+    )
 
 
-def _within(order: list[Binary], limit: int) -> dict[Binary, int]:
+def _within(order: list[Operator], limit: int) -> dict[Operator, int]:
     """The earliest stage of each operator, if no stage may be slower than `limit`."""
-    found: dict[Binary, int] = {}
+    found: dict[Operator, int] = {}
     for term in order:
         stage = max((found[part] for part in _operators(term, found)), default=1)
         found[term] = stage
@@ -105,21 +114,23 @@ def _within(order: list[Binary], limit: int) -> dict[Binary, int]:
     return found
 
 
-def _arrivals(stages: Mapping[Binary, int]) -> dict[Binary, int]:
+def _arrivals(stages: Mapping[Operator, int]) -> dict[Operator, int]:
     """When each operator's result is there, from the beginning of its stage on."""
-    found: dict[Binary, int] = {}
+    found: dict[Operator, int] = {}
     for term, stage in stages.items():
         ahead = (found[part] for part in _operators(term, stages) if stages[part] == stage)
         found[term] = max(ahead, default=0) + _delay(term)
     return found
 
 
-def _operators(term: Binary, known: Mapping[Binary, int]) -> list[Binary]:
+def _operators(term: Operator, known: Mapping[Operator, int]) -> list[Operator]:
     """The operands that are operators themselves."""
-    return [part for part in (term.left, term.right) if isinstance(part, Binary) and part in known]
+    return [part for part in operands_of(term) if isinstance(part, Operator) and part in known]
 
 
-def _delay(term: Binary) -> int:
+def _delay(term: Operator) -> int:
+    if isinstance(term, Cast):
+        return 0
     if term.op.shifts and isinstance(term.right, Number):
         return 0
     return _DELAYS.get(term.op, _USUAL_DELAY)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Const, Module, Mux, Shape, Signal, Value, signed
+from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value, signed
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from tandem.hw.alu_terms import BITS, Binary, Name, Number, Term, TermOp, signed_bits
+from tandem.hw.alu_terms import BITS, Binary, Cast, Name, Number, Term, TermOp, signed_bits
 from tandem.hw.config import HardwareConfig
 from tandem.hw.custom_operations import PARAMETER_BITS
 from tandem.hw.operations import ALU_OPCODE_BITS
@@ -86,6 +86,10 @@ class CustomUnits(Block):
                 left = self._value(m, term.left, stage)
                 right = self._value(m, term.right, stage)
                 return self._signal(m, term, stage, _gates(term.op, left, right), "comb")
+            case Cast() if self._terms.stages[term] == stage:
+                # A signal of its own: a narrow value is extended, and its sign may be no sign.
+                value = self._value(m, term.term, stage)
+                return self._signal(m, term, stage, _low_bits(term, value), "comb")
             case _:
                 return self._signal(m, term, stage, self._value(m, term, stage - 1), "sync")
 
@@ -96,7 +100,7 @@ class CustomUnits(Block):
 
     def _signal(self, m: Module, term: Term, stage: int, value: Value, domain: str) -> Signal:
         """A signal of the term's width with a value: of the stage's gates, or a register."""
-        shape: Shape = signed(min(BITS, signed_bits(*self._terms.range_of(term))))
+        shape: Shape = signed(signed_bits(*self._terms.range_of(term)))
         self._number += 1
         name = f"{'gates' if domain == 'comb' else 'kept'}_{self._number}_{stage}"
         signal = Signal(shape, name=name, reset_less=True)
@@ -127,6 +131,16 @@ def _gates(op: TermOp, left: Value, right: Value) -> Value:
             return Mux(left < right, left, right)
         case TermOp.MAX:
             return Mux(left < right, right, left)
+
+
+def _low_bits(cast: Cast, value: Value) -> Value:
+    """The bits that a cast takes, of a value that may have fewer."""
+    missing = cast.width - len(value)
+    if missing > 0:
+        sign = value[-1] if value.shape().signed else Const(0)
+        value = Cat(value, sign.replicate(missing))
+    low = value[: cast.width]
+    return low.as_signed() if cast.signed else low
 
 
 def _amount(right: Value) -> Value:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tandem.base.jit import compiled, inlined
-from tandem.hw.alu_terms import Binary, Name, Number, Term, TermOp
+from tandem.hw.alu_terms import Binary, Cast, Name, Number, Term, TermOp
 from tandem.hw.config import HardwareConfig
 from tandem.hw.custom_operations import CustomOperation
 from tandem.hw.isa.columns import (
@@ -38,8 +38,11 @@ FIRST, SECOND, STEPS = range(3)
 """The slots of the two operands; behind them, those of the steps' results."""
 KIND, LEFT, RIGHT = range(3)
 """The columns of a step. Of a number, LEFT is its value; of a parameter, LEFT is its lowest bit in
-the immediate and RIGHT its width; of an operator, they are the slots of its operands."""
-NUMBER, UNSIGNED, SIGNED, ADD, SUB, MUL, SHR, SHL, AND, OR, XOR, MIN, MAX = range(13)
+the immediate and RIGHT its width; of a cast, LEFT is the slot and RIGHT the width; of an operator, they
+are the slots of its operands."""
+NUMBER, UNSIGNED, SIGNED, LOW_BITS, LOW_SIGNED = range(5)
+"""Kinds of steps with no operand, and casts; operators have the numbers behind them."""
+ADD, SUB, MUL, SHR, SHL, AND, OR, XOR, MIN, MAX = range(5, 15)
 _OPERATORS = {
     TermOp.ADD: ADD,
     TermOp.SUB: SUB,
@@ -108,6 +111,9 @@ class _Steps:
             match term:
                 case Number():
                     self._add(term, (NUMBER, term.value, 0))
+                case Cast():
+                    kind = LOW_SIGNED if term.signed else LOW_BITS
+                    self._add(term, (kind, self.slot(term.term), term.width))
                 case Binary():
                     left, right = self.slot(term.left), self.slot(term.right)
                     self._add(term, (_OPERATORS[term.op], left, right))
@@ -140,7 +146,8 @@ def custom_alu(chip: Chip, code: CustomCode, row: InstructionFields, start: int,
         _do_steps(code, row, lanes)
         result = code.results[row[ALU_OPCODE]]
         for lane in range(lanes):
-            chip.acc[dst * lanes + lane] = code.values[result, lane]
+            value = code.values[result, lane]
+            chip.acc[dst * lanes + lane] = (value + (1 << 31) & 0xFFFFFFFF) - (1 << 31)
 
 
 @inlined
@@ -181,15 +188,20 @@ def _do_steps(code: CustomCode, row: InstructionFields, lanes: int) -> None:
                 value -= 1 << right
             for lane in range(lanes):
                 code.values[to, lane] = value
-        else:
+        elif kind <= LOW_SIGNED:
+            least = 1 << right - 1 if kind == LOW_SIGNED else 0
             for lane in range(lanes):
-                value = _operate(kind, code.values[left, lane], code.values[right, lane])
-                code.values[to, lane] = (value + (1 << 31) & 0xFFFFFFFF) - (1 << 31)
+                value = code.values[left, lane]
+                code.values[to, lane] = (value + least & (1 << right) - 1) - least
+        else:
+            second = code.values[right]
+            for lane in range(lanes):
+                code.values[to, lane] = _operate(kind, code.values[left, lane], second[lane])
 
 
 @inlined
 def _operate(kind: int, left: int, right: int) -> int:
-    """The exact result of an operator on two numbers of 32 bits."""
+    """The result of an operator; `WIDEST` bits hold it."""
     if kind == ADD:
         return left + right
     if kind == SUB:

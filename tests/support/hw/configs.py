@@ -161,7 +161,7 @@ UNCOMMON = (
         log_wgt_buffer=8,
         alu_operations=(
             _operation(
-                "SHIFT_CLIP", "min(max(a + b >> shift, low), 127)", shift="uint5", low="int8"
+                "SHIFT_CLIP", "min(max(int32(a + b) >> shift, low), 127)", shift="uint5", low="int8"
             ),
             _operation("XOR", "a ^ b"),
             _operation("SCALED", "a * factor - 5", factor="int16"),

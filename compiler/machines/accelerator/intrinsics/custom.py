@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import assert_never
 
 from tandem.compiler.ir.buffer import Buffer
-from tandem.compiler.ir.dtypes import INT8, INT32
+from tandem.compiler.ir.dtypes import INT8, INT32, INT64
 from tandem.compiler.ir.expr import Expr
 from tandem.compiler.ir.ops import cast, const, load, maximum, minimum
 from tandem.compiler.machines.accelerator.intrinsics.base import (
@@ -79,18 +79,29 @@ def custom_value(
     operation: CustomOperation, a: Expr, b: Expr, immediate: Expr | None = None
 ) -> Expr:
     """The result of an operation on two accumulators, with the parameters in an immediate."""
-    named = {"a": a, "b": b}
+    named = {"a": cast(a, INT64), "b": cast(b, INT64)}
     lowest = 0
+    if immediate is not None:
+        immediate = cast(immediate, INT64)
     for parameter in operation.parameters:
         assert immediate is not None
-        values = 1 << parameter.width
-        bits = (immediate >> lowest) % values
-        half = values >> 1
-        named[parameter.name] = (bits + half) % values - half if parameter.signed else bits
+        bits = immediate >> lowest
+        named[parameter.name] = _low_bits(bits, parameter.width, signed=parameter.signed)
         lowest += parameter.width
-    return fold(
-        operation.result, lambda name: named[name], lambda value: const(value, INT32), _applied
+    value = fold(
+        operation.result,
+        lambda name: named[name],
+        lambda value: const(value, INT64),
+        _applied,
+        lambda one, value: _low_bits(value, one.width, signed=one.signed),
     )
+    return cast(value, INT32)
+
+
+def _low_bits(value: Expr, width: int, *, signed: bool) -> Expr:
+    """The number that the low bits of a value are, in two's complement if `signed`."""
+    values, half = 1 << width, 1 << width - 1
+    return (value + half) % values - half if signed else value % values
 
 
 def _applied(op: TermOp, left: Expr, right: Expr) -> Expr:

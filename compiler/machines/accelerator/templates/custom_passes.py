@@ -3,8 +3,9 @@
 The steps of a requantisation on the base instruction set are a chain, each of which takes the result
 of the one before. An operation of a configuration covers a run of steps if its term is what the run
 computes: operators are compared one by one from the last step back, and what a step takes beside the
-result before it is the operation's second operand, a parameter, or the constant that the term has. A
-step that changes nothing may be left out, or be covered. The fewest passes are found by dynamic
+result before it is the operation's second operand, a parameter, or the constant that the term has.
+Steps wrap at 32 bits; so the term has to say `int32` wherever a sum or a product goes into anything
+else than sums and products. A step that changes nothing may be left out, or be covered. The fewest passes are found by dynamic
 programming over the chain; steps that no operation covers stay passes of the base instruction set.
 """
 
@@ -15,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from tandem.compiler.requantisation.channels import INT16
-from tandem.hw.alu_terms import Binary, Name, Number, Term, TermOp, names_of
+from tandem.hw.alu_terms import BITS, Binary, Cast, Name, Number, Term, TermOp, names_of
 from tandem.hw.custom_operations import AnyOperation, CustomOperation
 from tandem.hw.operations import AluOp
 
@@ -28,6 +29,10 @@ _TERM_OPS: Mapping[AluOp, TermOp] = {
 }
 _IDENTITIES = {TermOp.ADD: 0, TermOp.SHR: 0, TermOp.MUL: 1}
 """The operand with which an operator changes nothing, whatever the other one is."""
+_MODULAR = (TermOp.ADD, TermOp.MUL)
+"""Operators whose result modulo 2^32 depends on their operands modulo 2^32."""
+_WITHIN = (TermOp.MIN, TermOp.MAX, TermOp.SHR)
+"""Operators that never leave 32 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +150,7 @@ def match_operation(
     operation: CustomOperation, steps: Sequence[ChainStep]
 ) -> ChainPass | None:
     """The pass by which an operation does a run of steps; None if its term is another."""
-    found = next(_chain(operation, operation.result, len(steps), steps, _Bound()), None)
+    found = next(_chain(operation, operation.result, len(steps), steps, _Bound(), wraps=True), None)
     if found is None or found.parameters.keys() != {one.name for one in operation.parameters}:
         return None
     if operation.reads_second != (found.second is not None):
@@ -160,15 +165,22 @@ def _chain(
     count: int,
     steps: Sequence[ChainStep],
     bound: _Bound,
+    *,
+    wraps: bool,
 ) -> Iterator[_Bound]:
-    """Bindings with which `term` is what the first `count` steps compute."""
+    """Bindings with which `term` is what the first `count` steps compute; modulo 2^32 if `wraps`, as
+    then only the low 32 bits of its value count."""
     if isinstance(term, Name) and term.name == "a" and count == 0:
         yield bound
         return
-    if count and steps[count - 1].identity:
-        yield from _chain(operation, term, count - 1, steps, bound)
-    if not isinstance(term, Binary):
+    if isinstance(term, Cast) and (term.width, term.signed) == (BITS, True):
+        yield from _chain(operation, term.term, count, steps, bound, wraps=True)
         return
+    if count and steps[count - 1].identity:
+        yield from _chain(operation, term, count - 1, steps, bound, wraps=wraps)
+    if not isinstance(term, Binary) or not (wraps or term.op in _WITHIN):
+        return
+    wraps = wraps and term.op in _MODULAR
     for rest, side in ((term.left, term.right), (term.right, term.left)):
         if "a" not in names_of(rest) or "a" in names_of(side):
             continue
@@ -176,10 +188,10 @@ def _chain(
             continue
         if count and _TERM_OPS.get(steps[count - 1].op) is term.op:
             for own in _operand(operation, side, steps[count - 1].operand, bound):
-                yield from _chain(operation, rest, count - 1, steps, own)
+                yield from _chain(operation, rest, count - 1, steps, own, wraps=wraps)
         if term.op in _IDENTITIES:
             for own in _operand(operation, side, Values((_IDENTITIES[term.op],)), bound):
-                yield from _chain(operation, rest, count, steps, own)
+                yield from _chain(operation, rest, count, steps, own, wraps=wraps)
 
 
 def _operand(
