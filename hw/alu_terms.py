@@ -4,8 +4,8 @@ A term has a text, in the notation of Python: `min(max(a + b >> shift, low), 127
 says what an operation means is derived from the term: numbers (`evaluate`), the functional engine's
 steps, gates (`hw.rtl.custom_units`), documents.
 
-Results are exact. What has to wrap says so: `int32(a + b)` is the low 32 bits, as a signed number, and
-`uint16(b)` the low 16 bits without a sign.
+Results are exact. What has to wrap says so: `int32(a + b)` is the low 32 bits, as a signed number,
+and `uint16(b)` the low 16 bits without a sign.
 """
 
 from __future__ import annotations
@@ -236,14 +236,15 @@ def _from_python(node: ast.expr) -> Term:
         ):
             return Binary(_FUNCTIONS[name], _from_python(left), _from_python(right))
         case ast.Call(func=ast.Name(id=name), args=[term], keywords=[]) if (
-            (cast := _CAST.fullmatch(name)) is not None and int(cast[2]) <= MOST_CAST
-        ):
+            cast := _CAST.fullmatch(name)
+        ) is not None and int(cast[2]) <= MOST_CAST:
             return Cast(int(cast[2]), not cast[1], _from_python(term))
         case _:
             pass
     allowed = " ".join(op.value for op in TermOp if op.value not in _FUNCTIONS)
     raise TermError(
-        f"{ast.unparse(node)!r} is no term: names, whole numbers, {allowed}, min and max of two, and "
+        f"{ast.unparse(node)!r} is no term: names, whole numbers, {allowed}, min and max of two, "
+        f"and "
         f"int1 to int{MOST_CAST} and uint1 to uint{MOST_CAST} of one are"
     )
 

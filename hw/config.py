@@ -224,7 +224,8 @@ class HardwareConfig:
                 return number
         names = ", ".join(own.name for own in self.alu_operations) or "none"
         raise EncodingError(
-            f"ALU {operation.name} is an operation that {self.name} lacks: alu_operations has {names}"
+            f"ALU {operation.name} is an operation that {self.name} lacks: alu_operations has "
+            f"{names}"
         )
 
     def alu_operation(self, number: int) -> AnyOperation:

@@ -84,7 +84,8 @@ class CustomOperation:
     ------
     TermError
         A name that is taken or impossible, an unknown name in the term, a shift by an amount that
-        can be out of range, a result within of more than `WIDEST` bits, parameters that are not used, or of more than `PARAMETER_BITS` bits.
+        can be out of range, a value within of more than `WIDEST` bits, parameters that are not
+        used, or of more than `PARAMETER_BITS` bits.
     """
 
     name: str

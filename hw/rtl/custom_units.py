@@ -9,9 +9,9 @@ from amaranth.lib.wiring import In, Out
 from tandem.hw.alu_terms import BITS, Binary, Cast, Name, Number, Term, TermOp, signed_bits
 from tandem.hw.config import HardwareConfig
 from tandem.hw.custom_operations import PARAMETER_BITS
+from tandem.hw.custom_stages import ParameterBits, stage_terms
 from tandem.hw.operations import ALU_OPCODE_BITS
 from tandem.hw.rtl.block import Block
-from tandem.hw.rtl.custom_stages import ParameterBits, stage_terms
 
 
 def custom_control(config: HardwareConfig) -> data.StructLayout:

@@ -38,8 +38,8 @@ FIRST, SECOND, STEPS = range(3)
 """The slots of the two operands; behind them, those of the steps' results."""
 KIND, LEFT, RIGHT = range(3)
 """The columns of a step. Of a number, LEFT is its value; of a parameter, LEFT is its lowest bit in
-the immediate and RIGHT its width; of a cast, LEFT is the slot and RIGHT the width; of an operator, they
-are the slots of its operands."""
+the immediate and RIGHT its width; of a cast, LEFT is the slot and RIGHT the width; of an operator,
+they are the slots of its operands."""
 NUMBER, UNSIGNED, SIGNED, LOW_BITS, LOW_SIGNED = range(5)
 """Kinds of steps with no operand, and casts; operators have the numbers behind them."""
 ADD, SUB, MUL, SHR, SHL, AND, OR, XOR, MIN, MAX = range(5, 15)

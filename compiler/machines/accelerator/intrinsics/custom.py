@@ -52,8 +52,8 @@ def custom_unary(config: HardwareConfig, operation: CustomOperation) -> TensorIn
 def custom_binary(
     config: HardwareConfig, operation: CustomOperation, scope: OnChip
 ) -> TensorInstruction:
-    """`C[b, o] = operation(A[b, o], B[b, o])`, with B in `scope`: an accumulator, of int8 in INP, or
-    a number in IMM; parameters are the number I."""
+    """`C[b, o] = operation(A[b, o], B[b, o])`, with B in `scope`: an accumulator, of int8 in INP,
+    or a number in IMM; parameters are the number I."""
     a, parameters = accumulators("A", config), _parameters(operation)
     match scope:
         case OnChip.INP:

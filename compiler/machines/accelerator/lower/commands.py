@@ -143,10 +143,10 @@ class Mode:
 class Compute:
     """A GEMM (`op` None) that adds, resets or overwrites, or an ALU instruction.
 
-    `imm` is None where the second operand comes from ACC, or with `from_inp` from INP, unless it has
-    the operation's parameters; a string is the program's buffer in IMM, whose value each operator
-    sets. `outer` and `inner` are the loops
-    around the kernel. Without a `mode` OUT gets the low bytes of the results.
+    `imm` is None where the second operand comes from ACC, or with `from_inp` from INP, unless it
+    has the operation's parameters; a string is the program's buffer in IMM, whose value each
+    operator sets. `outer` and `inner` are the loops around the kernel. Without a `mode` OUT gets
+    the low bytes of the results.
     """
 
     kernel: Kernel

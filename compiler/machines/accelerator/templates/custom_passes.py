@@ -1,12 +1,13 @@
 """Requantisation by a machine's own operations: its steps, covered by as few passes as possible.
 
-The steps of a requantisation on the base instruction set are a chain, each of which takes the result
-of the one before. An operation of a configuration covers a run of steps if its term is what the run
-computes: operators are compared one by one from the last step back, and what a step takes beside the
-result before it is the operation's second operand, a parameter, or the constant that the term has.
-Steps wrap at 32 bits; so the term has to say `int32` wherever a sum or a product goes into anything
-else than sums and products. A step that changes nothing may be left out, or be covered. The fewest passes are found by dynamic
-programming over the chain; steps that no operation covers stay passes of the base instruction set.
+The steps of a requantisation on the base instruction set are a chain, each of which takes the
+result of the one before. An operation of a configuration covers a run of steps if its term is what
+the run computes: operators are compared one by one from the last step back, and what a step takes
+beside the result before it is the operation's second operand, a parameter, or the constant that
+the term has. Steps wrap at 32 bits; so the term has to say `int32` wherever a sum or a product
+goes into anything else than sums and products. A step that changes nothing may be left out, or be
+covered. The fewest passes are found by dynamic programming over the chain; steps that no operation
+covers stay passes of the base instruction set.
 """
 
 from __future__ import annotations
@@ -146,9 +147,7 @@ class _Bound:
     parameters: Mapping[str, int] = field(default_factory=dict)
 
 
-def match_operation(
-    operation: CustomOperation, steps: Sequence[ChainStep]
-) -> ChainPass | None:
+def match_operation(operation: CustomOperation, steps: Sequence[ChainStep]) -> ChainPass | None:
     """The pass by which an operation does a run of steps; None if its term is another."""
     found = next(_chain(operation, operation.result, len(steps), steps, _Bound(), wraps=True), None)
     if found is None or found.parameters.keys() != {one.name for one in operation.parameters}:
@@ -168,8 +167,8 @@ def _chain(
     *,
     wraps: bool,
 ) -> Iterator[_Bound]:
-    """Bindings with which `term` is what the first `count` steps compute; modulo 2^32 if `wraps`, as
-    then only the low 32 bits of its value count."""
+    """Bindings with which `term` is what the first `count` steps compute; modulo 2^32 if `wraps`,
+    where only the low 32 bits of its value count."""
     if isinstance(term, Name) and term.name == "a" and count == 0:
         yield bound
         return
@@ -217,8 +216,6 @@ def _operand(
                 if second == Name("b"):
                     scaled = replace(operand, multiplier=1)
                     for own in _operand(operation, second, scaled, bound):
-                        yield from _operand(
-                            operation, factor, Values((operand.multiplier,)), own
-                        )
+                        yield from _operand(operation, factor, Values((operand.multiplier,)), own)
         case _:
             pass

@@ -165,9 +165,7 @@ def _covered_passes(
     return tuple(passes), Arguments(tensors, immediates)
 
 
-def _per_lane(
-    values: Sequence[int], channels: int, config: HardwareConfig
-) -> NDArray[np.generic]:
+def _per_lane(values: Sequence[int], channels: int, config: HardwareConfig) -> NDArray[np.generic]:
     """A value for each channel, or one for all, as an operand in ACC."""
     spread = np.broadcast_to(np.array(values, np.int32), (channels,)).copy()
     return pack_channels(spread, config)
