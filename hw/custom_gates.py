@@ -78,11 +78,15 @@ def _registered_bits(terms: StagedTerms, stages: int) -> int:
         for part in operands_of(term):
             last[part] = max(stage, last.get(part, 1))
     bits = 0
-    for term, until in last.items():
-        if isinstance(term, Number) or (isinstance(term, Name) and term.name in terms.parameters):
-            continue
-        since = 1 if isinstance(term, Name) else terms.stages.get(term, 1)
-        bits += _width(terms, term) * (until - since)
+    for value, until in last.items():
+        match value:
+            case Number():
+                continue
+            case Name(name=name):
+                since = until if name in terms.parameters else 1
+            case _:
+                since = terms.stages[value]
+        bits += _width(terms, value) * (until - since)
     return bits
 
 

@@ -94,13 +94,14 @@ def _shared(operation: CustomOperation, parameters: dict[str, ParameterBits]) ->
         names[parameter.name] = name
         parameters[name] = ParameterBits(lowest, parameter)
         lowest += parameter.width
-    return fold(
-        operation.result,
-        lambda name: Name(names.get(name, name)),
-        Number,
-        Binary,
-        lambda cast, term: replace(cast, term=term),
-    )
+
+    def named(name: str) -> Term:
+        return Name(names.get(name, name))
+
+    def cast(cast: Cast, term: Term) -> Term:
+        return replace(cast, term=term)
+
+    return fold(operation.result, named, Number, Binary, cast)
 
 
 def _within(order: list[Operator], limit: int) -> dict[Operator, int]:

@@ -56,7 +56,8 @@ def test_the_result_wraps() -> None:
 
 @st.composite
 def parameter_lists(draw: st.DrawFn) -> list[AluParameter]:
-    left, found = PARAMETER_BITS, []
+    left = PARAMETER_BITS
+    found: list[AluParameter] = []
     while left and len(found) < 4:
         width = draw(st.integers(1, left))
         found.append(AluParameter(f"p{len(found)}", width, draw(st.booleans())))

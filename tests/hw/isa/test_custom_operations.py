@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -37,7 +38,8 @@ def alu(op: AnyOperation, **fields: int) -> Alu:
         "src_factor_in": 0,
     }
     use_imm = bool(fields.pop("use_imm", 0))
-    return Alu(op=op, use_imm=use_imm, **{"imm": 0, **plain, **fields})
+    given: dict[str, Any] = {"imm": 0, **plain, **fields}
+    return Alu(op=op, use_imm=use_imm, **given)
 
 
 @pytest.mark.parametrize("op", [CLIP, XOR, SCALE, AluOp.MUL])

@@ -15,19 +15,21 @@ from tandem.hw.rtl.custom_units import CustomUnits
 from tests.support.hw.rtl.rtl import Context, simulate
 
 NUMBERS = (LEAST, LEAST + 1, -129, -128, -1, 0, 1, 127, 128, 0xFFFF, GREATEST)
-OPERATIONS = (
+Described = tuple[tuple[str, str, dict[str, str]], ...]
+"""Operations: name, result and parameters."""
+OPERATIONS: Described = (
     ("CLIP", "min(max(int32(a + b) >> shift, low), 127)", {"shift": "uint5", "low": "int8"}),
     ("WIDE", "a * uint16(b) - (b << 3) >> 7", {}),
     ("LOGIC", "(a & b | 5) ^ c", {"c": "int16"}),
 )
-MORE = (
+MORE: Described = (
     ("CASTS", "int7(a) * uint9(b) + int1(a) - uint32(b)", {}),
     ("SHIFTS", "(uint20(a) << n) - (int12(b) >> n)", {"n": "uint4"}),
     ("BOTH", "max(min(a, b), 0 - min(a, b))", {}),
 )
 
 
-def machine(operations: tuple[tuple[str, str, dict[str, str]], ...], stages: int) -> HardwareConfig:
+def machine(operations: Described, stages: int) -> HardwareConfig:
     made = (
         CustomOperation.from_json({"name": name, "result": result, "parameters": parameters})
         for name, result, parameters in operations
@@ -37,7 +39,7 @@ def machine(operations: tuple[tuple[str, str, dict[str, str]], ...], stages: int
 
 @pytest.mark.parametrize("stages", [1, 2, 3, 4])
 @pytest.mark.parametrize("operations", [OPERATIONS, MORE], ids=["first", "more"])
-def test_results(operations: tuple[tuple[str, str, dict[str, str]], ...], stages: int) -> None:
+def test_results(operations: Described, stages: int) -> None:
     """A micro-op enters in each cycle; its result is there `stages` - 1 cycles later."""
     config = machine(operations, stages)
     rng = random.Random(stages)
@@ -46,8 +48,8 @@ def test_results(operations: tuple[tuple[str, str, dict[str, str]], ...], stages
         number, operation = rng.choice([*config.custom_operations.items()])
         a, b = (rng.choice((*NUMBERS, rng.randint(LEAST, GREATEST))) for _ in range(2))
         values = {
-            each.name: rng.choice((*each.limits, rng.randint(*each.limits)))
-            for each in operation.parameters
+            parameter.name: rng.choice((*parameter.limits, rng.randint(*parameter.limits)))
+            for parameter in operation.parameters
         }
         immediate = operation.immediate(values) if values else 0
         cases.append((number, a, b, immediate, operation.apply(a, b, immediate)))
@@ -88,7 +90,7 @@ def test_more_stages_are_never_slower() -> None:
 
 
 def test_equal_terms_are_one() -> None:
-    operations = (
+    operations: Described = (
         ("ONE", "min(a + b, 5)", {}),
         ("TWO", "max(a + b, s)", {"s": "int4"}),
         ("THREE", "max(a + b, t) - 1", {"t": "int4"}),

@@ -14,7 +14,7 @@ from tandem.sim.semantics.alu import alu
 from tandem.sim.semantics.chip import make_chip
 from tandem.sim.semantics.custom import make_custom_code
 from tandem.sim.semantics.detail import make_detail
-from tests.hw.rtl.test_custom_units import MORE, OPERATIONS, machine
+from tests.hw.rtl.test_custom_units import MORE, OPERATIONS, Described, machine
 
 NUMBERS = (-(1 << 31), -129, -1, 0, 1, 127, 0xFFFF, (1 << 31) - 1)
 
@@ -64,9 +64,7 @@ def executed(
 
 @pytest.mark.parametrize("operations", [OPERATIONS, MORE], ids=["first", "more"])
 @pytest.mark.parametrize("features", [(), (Feature.INPUT_OPERANDS,)], ids=["base", "inp"])
-def test_steps(
-    operations: tuple[tuple[str, str, dict[str, str]], ...], features: tuple[Feature, ...]
-) -> None:
+def test_steps(operations: Described, features: tuple[Feature, ...]) -> None:
     config = machine(operations[: 3 - len(features)], 2).replace(
         log_batch=1,
         log_block_in=2,

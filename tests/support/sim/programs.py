@@ -283,8 +283,8 @@ class _Writer:
             return self._immediate(op) if use_imm else self.rng.choice((0, -1, 32767))
         return op.immediate(
             {
-                each.name: self.rng.choice((*each.limits, self.rng.randint(*each.limits)))
-                for each in op.parameters
+                one.name: self.rng.choice((*one.limits, self.rng.randint(*one.limits)))
+                for one in op.parameters
             }
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import assert_never
 
-from tandem.compiler.ir.buffer import Buffer
+from tandem.compiler.ir.buffer import Buffer, Scope
 from tandem.compiler.ir.dtypes import INT8, INT32, INT64
 from tandem.compiler.ir.expr import Expr
 from tandem.compiler.ir.ops import cast, const, load, maximum, minimum
@@ -50,7 +50,7 @@ def custom_unary(config: HardwareConfig, operation: CustomOperation) -> TensorIn
 
 
 def custom_binary(
-    config: HardwareConfig, operation: CustomOperation, scope: OnChip
+    config: HardwareConfig, operation: CustomOperation, scope: Scope
 ) -> TensorInstruction:
     """`C[b, o] = operation(A[b, o], B[b, o])`, with B in `scope`: an accumulator, of int8 in INP,
     or a number in IMM; parameters are the number I."""
@@ -64,14 +64,14 @@ def custom_binary(
             second = accumulators("B", config)
 
     def value(b: Expr, o: Expr) -> Expr:
-        read = load(second) if scope is OnChip.IMM else cast(load(second, b, o), INT32)
+        read = load(second) if scope == OnChip.IMM else cast(load(second, b, o), INT32)
         return custom_value(operation, load(a, b, o), read, *map(load, parameters))
 
-    suffix = "" if scope is OnChip.ACC else f"_{scope.value}"
+    suffix = "" if scope == OnChip.ACC else f"_{scope.value}"
     name = f"alu_{operation.name.lower()}{suffix}"
     function = element_function(config, name, (a, second, *parameters), value)
     step = AluStep(operation, "C", "B", parameters[0].name if parameters else None)
-    needs = frozenset({Feature.INPUT_OPERANDS} if scope is OnChip.INP else ())
+    needs = frozenset({Feature.INPUT_OPERANDS} if scope == OnChip.INP else ())
     return TensorInstruction(function, "A", (step,), needs)
 
 

@@ -308,7 +308,7 @@ def _instruction(config: HardwareConfig, step: AluPass) -> TensorInstruction:
 
 def _pass_over(value: Tensor, name: str, step: AluPass, operands: dict[str, Tensor]) -> Tensor:
     axes = _axes(value)
-    immediate = ()
+    immediate: tuple[Expr, ...] = ()
     if step.parameters is not None:
         packed = placeholder((), INT32, step.parameters, scope=OnChip.IMM)
         immediate = (operands.setdefault(step.parameters, packed)[()],)

@@ -124,7 +124,10 @@ OPERATIONS = (
 @st.composite
 def specs(draw: st.DrawFn) -> RequantSpec:
     channels = draw(st.integers(1, 3))
-    numbers = lambda low, high: tuple(draw(st.integers(low, high)) for _ in range(channels))  # noqa: E731
+
+    def numbers(low: int, high: int) -> tuple[int, ...]:
+        return tuple(draw(st.integers(low, high)) for _ in range(channels))
+
     residuals = draw(st.lists(st.integers(1, 500).map(SpecResidual), max_size=1))
     low = draw(st.sampled_from([-128, 0, -3]))
     return RequantSpec(
