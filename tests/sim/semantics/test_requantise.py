@@ -140,7 +140,7 @@ def test_out_after_every_slice_and_fault(config: HardwareConfig) -> None:
         detail, found, done = make_detail(), NONE, 0
         while done < total and found == NONE:
             stop = min(total, done + rng.choice((1, 2, 3, 7, total)))
-            found = compute(chip, requantiser, table[1], done, stop, detail)
+            found = compute(chip, requantiser, None, table[1], done, stop, detail)
             done = stop
 
         expected, where, indices = run_micro_ops(machine, mode, loops)
