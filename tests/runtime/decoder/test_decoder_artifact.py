@@ -11,6 +11,7 @@ from msgspec import structs
 from tandem.runtime.artifact import Artifact
 from tandem.runtime.decoder import DecoderArtifact, DecoderError
 from tandem.runtime.decoder.decoder_artifact import input_types, result_types
+from tandem.runtime.decoder.resident import resident_rows
 from tests.support.decoders import CONTEXT, ONE_LAYER, compiled
 
 Shape = tuple[int, ...]
@@ -34,7 +35,8 @@ def changed(artifact: Artifact, **tensors: tuple[Shape, str]) -> Artifact:
         for tensor in manifest.tensors
     )
     # Code and tensors would no longer fit each other, which artifacts check themselves.
-    return cast(Artifact, SimpleNamespace(manifest=structs.replace(manifest, tensors=made)))
+    found = SimpleNamespace(manifest=structs.replace(manifest, tensors=made), code=artifact.code)
+    return cast(Artifact, found)
 
 
 ROLES = {
@@ -52,10 +54,7 @@ ROLES = {
 def test_what_a_decoder_says_of_itself() -> None:
     assert (DECODER.rows, DECODER.context) == (ROWS, ROWS + 1)
     assert (DECODER.chunk, DECODER.vocabulary) == (CHUNK, WORDS)
-    assert DECODER.cache_types == {
-        KEYS.past: (CACHE, "float32"),
-        VALUES.past: (CACHE, "float32"),
-    }
+    assert DECODER.cache_shapes == {KEYS.past: CACHE, VALUES.past: CACHE}
     assert input_types(DECODER.prefill)[PORTS.mask] == ((1, ROWS + CHUNK), "int64")
     assert result_types(DECODER.decode)[PORTS.logits] == ((1, 1, WORDS), "float32")
 
@@ -116,6 +115,21 @@ def test_a_cache_of_two_texts() -> None:
         DecoderArtifact(prefill, DECODER.decode, PORTS)
 
 
+def test_rows_that_do_not_come_behind_the_cache() -> None:
+    """Of a decoder that has its cache where the accelerator reads it."""
+    decoder = compiled(ONE_LAYER, "tiny-x")
+    assert decoder.rows == ROWS
+    assert decoder.cache_shapes == {KEYS.past: CACHE, VALUES.past: CACHE}
+    code = resident_rows(decoder.decode)[VALUES.past].code
+    wrong = structs.replace(code, first=ROWS - 1)
+    codes = {**decoder.decode.code, code.name: wrong}
+    decode = SimpleNamespace(manifest=decoder.decode.manifest, code=codes)
+    with pytest.raises(
+        DecoderError, match=r"value gets 1 rows of 16 behind 10, and present\.0\.value is"
+    ):
+        DecoderArtifact(decoder.prefill, cast(Artifact, decode), PORTS)
+
+
 def test_caches_of_two_lengths() -> None:
     shorter = ((1, 2, ROWS - 1, 8), "float32")
     prefill = changed(
@@ -129,6 +143,8 @@ def test_caches_of_two_lengths() -> None:
 def test_a_result_that_is_missing(name: str) -> None:
     manifest = DECODER.prefill.manifest
     results = tuple(each for each in manifest.results if each.name != name)
-    prefill = SimpleNamespace(manifest=structs.replace(manifest, results=results))
+    prefill = SimpleNamespace(
+        manifest=structs.replace(manifest, results=results), code=DECODER.prefill.code
+    )
     with pytest.raises(DecoderError, match=f"it has no result {name}$"):
         DecoderArtifact(cast(Artifact, prefill), DECODER.decode, PORTS)
