@@ -77,7 +77,9 @@ def test_long_lists_are_cut() -> None:
 def test_long_values_are_cut() -> None:
     for length, shown in ((57, f"b'{'a' * 57}'"), (58, f"b'{'a' * 55}...")):
         assert len(shown) == 60
-        with pytest.raises(ArgumentTypeError, match=f"^name is {re.escape(shown)}: it must be a path"):
+        with pytest.raises(
+            ArgumentTypeError, match=f"^name is {re.escape(shown)}: it must be a path"
+        ):
             file_path("name", Shown(b"a" * length))
 
 
