@@ -78,6 +78,12 @@ def test_what_the_configuration_refuses_is_no_machine() -> None:
         (changed(limits={"device": "XC1"}), "no device 'XC1'; known: LFE5U-25F"),
         (changed(limits={"area": "small"}), "NAND2 equivalents, a number"),
         (changed(limits={"power": 1}), "device and area are known"),
+        (changed(limits=[]), "device and area are known"),
+        *(
+            (changed(limits={"area": area}), "NAND2 equivalents, a number")
+            for area in (0, -1, True, float("inf"))
+        ),
+        (changed(limits={"device": 3}), "no device 3; known: LFE5U-25F"),
     ],
 )
 def test_refusals(text: str, message: str) -> None:
