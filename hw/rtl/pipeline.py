@@ -479,12 +479,8 @@ class Pipeline(Block):
             control.gather_imm.eq(~gathered.flow.second_acc),
             control.prepare.eq(valid[prepare]),
             control.prepare_gemm.eq(flows[prepare].gemm),
-            control.prepare_reset.eq(
-                flows[prepare].reset
-                | self._is_residual(flows[prepare])
-                | self._is_custom(flows[prepare])
-            ),
-            control.prepare_clear.eq(flows[prepare].clears),
+            control.prepare_reset.eq(flows[prepare].reset | self._is_residual(flows[prepare])),
+            control.prepare_clear.eq(flows[prepare].clears | self._is_custom(flows[prepare])),
             control.prepare_op.eq(flows[prepare].op),
             control.execute.eq(valid[execute]),
             control.execute_op.eq(
