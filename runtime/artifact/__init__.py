@@ -7,6 +7,7 @@ An artifact file is a zip archive with these members, all uncompressed:
     code/object/NAME    native code, a `runtime.native.ObjectCode`
     code/stream/NAME    an instruction stream of an accelerator, a `StreamCode`
     code/opencl/NAME    kernels of a GPU, an `OpenClCode`
+    code/rows/NAME      places of rows in a tensor, a `RowsCode`
     code/KIND/NAME      code of another kind, for a device of one's own
     fallback.tandem     an artifact of the same network that needs only the CPU; optional
 
@@ -48,6 +49,7 @@ from tandem.runtime.artifact.manifest import (
     AxisScale,
     ConstantPlace,
     Count,
+    InPlace,
     Input,
     Kept,
     Manifest,
@@ -62,6 +64,7 @@ from tandem.runtime.artifact.manifest import (
     Tensor,
 )
 from tandem.runtime.artifact.padding import PaddedAxis
+from tandem.runtime.artifact.rows import RowsCode
 from tandem.runtime.artifact.stream import Layer, PlacedTensor, StreamCode
 from tandem.runtime.artifact.streams import config_of, streams_of
 from tandem.runtime.artifact.windows import Windows
@@ -81,6 +84,7 @@ __all__ = [
     "Count",
     "Form",
     "FunctionCode",
+    "InPlace",
     "Input",
     "Instruction",
     "Jump",
@@ -99,6 +103,7 @@ __all__ = [
     "ReadCell",
     "Reference",
     "Return",
+    "RowsCode",
     "RunStep",
     "Scale",
     "Step",
