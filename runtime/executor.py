@@ -13,10 +13,11 @@ from typing import Any, TypeAlias, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from tandem.runtime.aligned_arrays import aligned_arrays
+from tandem.runtime.aligned_arrays import aligned_arrays, with_own_memory
 from tandem.runtime.artifact import (
     HOST,
     Artifact,
+    InPlace,
     Kept,
     Output,
     Step,
@@ -108,7 +109,12 @@ class Executor:
             for tensor in manifest.tensors
             if isinstance(tensor.place, Output)
         }
-        self._plain_results = _plain_results(artifact, self._outputs)
+        self._in_place = {
+            tensor.name: tensor.place.input
+            for tensor in manifest.tensors
+            if isinstance(tensor.place, InPlace)
+        }
+        self._plain_results = _plain_results(artifact, {*self._outputs, *self._in_place})
         self._network: NativeNetwork | None = None
         if {step.device for step in manifest.steps} == {HOST} and clock in _CLOCKS:
             self._network = by_name[HOST].network(artifact)
@@ -128,7 +134,9 @@ class Executor:
         progress: Progress | None = None,
         watch: Collection[str] = (),
     ) -> Run:
-        """Run the network; the outputs are new arrays.
+        """Run the network; the outputs are new arrays, but for those that lie in the memory of
+        inputs (`artifact.InPlace`): such an input is given up, and its array becomes the output. An
+        array that is read-only, or shares memory with another input, is copied before.
 
         Parameters
         ----------
@@ -146,6 +154,9 @@ class Executor:
         begun = self._clock()
         given = self._input_tensors(inputs)
         new = {name: make() for name, make in self._outputs.items()}
+        if self._in_place:
+            given = with_own_memory(given, {*self._in_place.values()})
+            new |= {name: given[source] for name, source in self._in_place.items()}
         with self._running:
             if self._network is not None and progress is None and not watch:
                 return self._whole(self._network, given, new, begun)
