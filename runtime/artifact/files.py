@@ -19,6 +19,7 @@ from tandem.runtime.artifact.artifact import Artifact
 from tandem.runtime.artifact.code import Code
 from tandem.runtime.artifact.manifest import ConstantPlace, Manifest, Provenance
 from tandem.runtime.artifact.opencl import OpenClCode
+from tandem.runtime.artifact.ptx import PtxCode
 from tandem.runtime.artifact.sealed_archive import (
     UNREADABLE,
     Mark,
@@ -42,6 +43,7 @@ KINDS: Final[tuple[type[Code], ...]] = (
     PoolObject,
     StreamCode,
     OpenClCode,
+    PtxCode,
 )
 """The kinds of code of the CPU, of the accelerator and of GPUs."""
 _MANIFEST, _CONSTANTS, _FALLBACK = "manifest.json", "constants.bin", "fallback.tandem"

@@ -112,7 +112,7 @@ def test_launches_keep_the_result(name: str) -> None:
 def test_which_are_products() -> None:
     assert as_products([dense()])[1] == (Product("y_product", "y_left", "y_right", 1, 16, 18, 17),)
     assert as_products([convolution(2)])[1] == (
-        Product("y_product", "y_left", "y_right", 1, 32, 16, 18),
+        Product("y_product", "y_left", "y_right", 1, 32, 16, 18, 1),
     )
     assert as_products([batched()])[1][0].batch == 2
     small = matmul()
