@@ -7,11 +7,12 @@ one schedule.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import TypeAlias
 
-from tandem.compiler.ir.expr import Binary, Cast, Expr, Load, Var
+from tandem.compiler.ir.expr import Binary, Cast, Const, Expr, Load, Select, Var
 from tandem.compiler.ir.operations import BinaryOp
 from tandem.compiler.ir.ops import cast, index
 from tandem.compiler.ir.visit import subexpressions, substitute, variables
@@ -49,13 +50,26 @@ class Product:
     bytes: int = 4
 
 
-def as_products(outputs: Sequence[Tensor]) -> tuple[tuple[Tensor, ...], tuple[Product, ...]]:
+Multiples: TypeAlias = Callable[[Product], tuple[int, int, int]]
+"""Of which rows, columns and terms of a product become multiples."""
+
+
+def as_products(
+    outputs: Sequence[Tensor], multiples: Multiples = lambda _: (1, 1, 1)
+) -> tuple[tuple[Tensor, ...], tuple[Product, ...]]:
     """The tensor expressions with each large sum of products as a product of matrices; the terms of
-    an element keep their order."""
+    an element keep their order.
+
+    Parameters
+    ----------
+    multiples
+        Operands have zeros beyond their rows, columns and terms, up to these multiples: of whole
+        tiles no product is under a condition.
+    """
     products: list[Product] = []
 
     def as_product(tensor: Tensor, source: Compute, taken: set[str]) -> Tensor | None:
-        found = _product(tensor, source, taken)
+        found = _product(tensor, source, taken, multiples)
         if found is None:
             return None
         made, product = found
@@ -66,7 +80,9 @@ def as_products(outputs: Sequence[Tensor]) -> tuple[tuple[Tensor, ...], tuple[Pr
     return rewritten(outputs, as_product), tuple(products)
 
 
-def _product(tensor: Tensor, source: Compute, taken: set[str]) -> tuple[Tensor, Product] | None:
+def _product(
+    tensor: Tensor, source: Compute, taken: set[str], multiples: Multiples
+) -> tuple[Tensor, Product] | None:
     """The tensor as it reads a product of matrices, and that; None if it is none, or small."""
     term = source.value
     if source.combiner is not Combiner.SUM or source.start is None or source.start.value != 0:
@@ -89,25 +105,41 @@ def _product(tensor: Tensor, source: Compute, taken: set[str]) -> tuple[Tensor, 
 
     narrow = [_narrow(plain(each)) for each in factors]
     whole = {**extents, **terms}
+    stages = [new_name(tensor, each, taken) for each in ("product", "left", "right")]
+    size = max(each.dtype.holder.numpy.itemsize for each in narrow)
+    found = Product(stages[0], stages[1], stages[2], sizes[0], sizes[1], sizes[2], depth, size)
+    padded = [
+        -(-extent // multiple) * multiple
+        for extent, multiple in zip((*sizes[1:], depth), multiples(found), strict=True)
+    ]
+
+    m_size, n_size, k_size = padded
+    axes = (sizes[0], sizes[1], depth), (sizes[0], depth, sizes[2])
+    wholes = (sizes[0], m_size, k_size), (sizes[0], k_size, n_size)
 
     def factor(number: int, at: Sequence[tuple[Sequence[str], Var]]) -> Expr:
         values: dict[str, Expr] = {}
         for names, var in at:
             values |= digits(var, [(name, whole[name]) for name in names])
-        return substitute(narrow[number], values)
+        value = substitute(narrow[number], values)
+        for (_, var), extent, beyond in zip(at, axes[number], wholes[number], strict=True):
+            if extent < beyond:
+                zero = Const(0.0 if value.dtype.is_float else 0, value.dtype)
+                value = Select(Binary(BinaryOp.LT, var, index(extent)), value, zero)
+        return value
 
     names = [*terms]
     left = compute(
-        (sizes[0], sizes[1], depth),
+        wholes[0],
         lambda b, m, k: factor(0, [(batch, b), (rows, m), (names, k)]),
-        new_name(tensor, "left", taken),
+        stages[1],
     )
     right = compute(
-        (sizes[0], depth, sizes[2]),
+        wholes[1],
         lambda b, k, n: factor(1, [(batch, b), (names, k), (columns, n)]),
-        new_name(tensor, "right", taken),
+        stages[2],
     )
-    k = reduce_axis(depth, "k")
+    k = reduce_axis(k_size, "k")
 
     def element(b: Var, m: Var, n: Var) -> Expr:
         first = cast(left[b, m, k], factors[0].dtype)
@@ -115,13 +147,12 @@ def _product(tensor: Tensor, source: Compute, taken: set[str]) -> tuple[Tensor, 
 
     b, m, n = Var("b"), Var("m"), Var("n")
     sums = Compute((b, m, n), element(b, m, n), Combiner.SUM, (k,), source.start)
-    shape = (sizes[0], sizes[1], sizes[2])
-    product = Tensor(new_name(tensor, "product", taken), shape, tensor.dtype, source=sums)
+    shape = (sizes[0], m_size, n_size)
+    product = Tensor(found.stage, shape, tensor.dtype, source=sums)
     at = tuple(_number([(name, extents[name]) for name in part]) for part in (batch, rows, columns))
     result = Compute(source.axes, Load(product, at))
     made = Tensor(tensor.name, tensor.shape, tensor.dtype, tensor.scope, source=result)
-    size = max(each.dtype.holder.numpy.itemsize for each in (left, right))
-    return made, Product(product.name, left.name, right.name, *shape, depth, size)
+    return made, found
 
 
 def _reads(expr: Expr) -> bool:

@@ -49,6 +49,11 @@ class Tile:
     slots: int = 2
 
     @property
+    def sides(self) -> tuple[int, int, int]:
+        """Rows, columns and terms that are in shared memory."""
+        return self.rows, self.columns, self.depth
+
+    @property
     def threads(self) -> int:
         """The threads of a block."""
         return self.rows // self.thread_rows * (self.columns // self.thread_columns)
