@@ -6,7 +6,6 @@ An artifact file is a zip archive with these members, all uncompressed:
     constants.bin       weights, each aligned to 64 bytes
     code/object/NAME    native code, a `runtime.native.ObjectCode`
     code/stream/NAME    an instruction stream of an accelerator, a `StreamCode`
-    code/opencl/NAME    kernels of a GPU, an `OpenClCode`
     code/rows/NAME      places of rows in a tensor, a `RowsCode`
     code/opencl/NAME    kernels of a GPU in OpenCL C, an `OpenClCode`
     code/ptx/NAME       kernels of a GPU in PTX, a `PtxCode`
