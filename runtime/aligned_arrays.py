@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -58,3 +58,28 @@ def aligned_copy(array: NDArray[Any]) -> NDArray[Any]:
     copy[...] = array
     copy.flags.writeable = False
     return copy
+
+
+def with_own_memory(
+    arrays: Mapping[str, NDArray[Any]], changed: Collection[str]
+) -> dict[str, NDArray[Any]]:
+    """The arrays, dense ones, of which those that are to be changed are copied if they are
+    read-only, or share memory with another."""
+    spans = sorted(
+        (start := address_of(array), start + array.nbytes, name)
+        for name, array in arrays.items()
+        if array.nbytes
+    )
+    shared: set[str] = set()
+    end, last = 0, ""
+    for start, own_end, name in spans:
+        if start < end:
+            shared |= {last, name}
+        if own_end > end:
+            end, last = own_end, name
+    return {
+        name: array.copy()
+        if name in changed and (name in shared or not array.flags.writeable)
+        else array
+        for name, array in arrays.items()
+    }

@@ -13,10 +13,11 @@ from typing import Any, TypeAlias, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from tandem.runtime.aligned_arrays import aligned_arrays
+from tandem.runtime.aligned_arrays import aligned_arrays, aligned_empty, with_own_memory
 from tandem.runtime.artifact import (
     HOST,
     Artifact,
+    InPlace,
     Kept,
     Output,
     Step,
@@ -108,7 +109,12 @@ class Executor:
             for tensor in manifest.tensors
             if isinstance(tensor.place, Output)
         }
-        self._plain_results = _plain_results(artifact, self._outputs)
+        self._in_place = {
+            tensor.name: tensor.place.input
+            for tensor in manifest.tensors
+            if isinstance(tensor.place, InPlace)
+        }
+        self._plain_results = _plain_results(artifact, {*self._outputs, *self._in_place})
         self._network: NativeNetwork | None = None
         if {step.device for step in manifest.steps} == {HOST} and clock in _CLOCKS:
             self._network = by_name[HOST].network(artifact)
@@ -122,13 +128,34 @@ class Executor:
         """Whether these are arrays of the inputs' names, shapes and types."""
         return self._expected.fit(inputs)
 
+    def memory_for(self, name: str) -> _Array:
+        """An array of zeros for an input, where the device has it that reads the input, so that a
+        run with this array copies none of it; in the host's memory where no device has any.
+
+        Its content stays from run to run, but for what steps change of it (`artifact.InPlace`).
+        """
+        (tensor,) = (each for each in self._inputs if each.name == name)
+        own = self._tensors[name]
+        names = {own, *(each for each, of in self._in_place.items() if of == own)}
+        for step, device, execute in self._steps:
+            for at, read in enumerate(step.inputs):
+                found = device.memory_of(execute, at) if read in names else None
+                if found is not None:
+                    found[...] = 0
+                    return found
+        found = aligned_empty(tensor.shape, tensor.dtype)
+        found[...] = 0
+        return found
+
     def run(
         self,
         inputs: Mapping[str, _Array],
         progress: Progress | None = None,
         watch: Collection[str] = (),
     ) -> Run:
-        """Run the network; the outputs are new arrays.
+        """Run the network; the outputs are new arrays, but for those that lie in the memory of
+        inputs (`artifact.InPlace`): such an input is given up, and its array becomes the output. An
+        array that is read-only, or shares memory with another input, is copied before.
 
         Parameters
         ----------
@@ -146,6 +173,9 @@ class Executor:
         begun = self._clock()
         given = self._input_tensors(inputs)
         new = {name: make() for name, make in self._outputs.items()}
+        if self._in_place:
+            given = with_own_memory(given, {*self._in_place.values()})
+            new |= {name: given[source] for name, source in self._in_place.items()}
         with self._running:
             if self._network is not None and progress is None and not watch:
                 return self._whole(self._network, given, new, begun)

@@ -14,8 +14,10 @@ from tandem.compiler.driver.call_sequence import (
     call_sequence,
     has_control_flow,
 )
+from tandem.compiler.driver.in_place import pairs_given_up, results_in_place
 from tandem.compiler.driver.memory import kept_tensors, moved_tensors, plan_frame
 from tandem.compiler.driver.packed_tensors import PackedTensor, packed_tensors
+from tandem.compiler.driver.resident_inputs import changed_inputs, scales_of
 from tandem.compiler.errors import BuildError
 from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.indices import rows_of_tables
@@ -26,6 +28,7 @@ from tandem.compiler.graph.passes import (
     BindSymbols,
     EliminateDead,
     GraphPass,
+    LimitMemory,
     WidenWeights,
     simplifying_passes,
     transform,
@@ -33,7 +36,8 @@ from tandem.compiler.graph.passes import (
 from tandem.compiler.graph.types import leaves, part_names, symbols_of
 from tandem.compiler.graph.verify import verify
 from tandem.compiler.graph.visit import functions
-from tandem.compiler.plan.offload import AllOnHost, ComputeInLayouts
+from tandem.compiler.ir.dtypes import INT8
+from tandem.compiler.plan.offload import AllOnHost, ComputeInLayouts, KeepRows
 from tandem.compiler.plan.parts import ArtifactParts, Progress
 from tandem.compiler.plan.target import Backend, Target
 from tandem.runtime.artifact import (
@@ -82,9 +86,12 @@ def build(
     counts: Mapping[str, Mapping[int, int]] = MappingProxyType({}),
     sizes: Mapping[str, int] | None = None,
     scales: Mapping[str, Scale] | None = None,
+    resident: Collection[str] = (),
     fallback: bool = False,
     backends: Backends | None = None,
     report: Progress | None = None,
+    given_up: Mapping[str, str] = MappingProxyType({}),
+    arena_limit: int | None = None,
 ) -> Artifact:
     """Compile a function for several targets, each of which runs a part of it.
 
@@ -104,11 +111,21 @@ def build(
         Values of the function's symbols.
     scales
         Scales of quantised values by name, which the artifact records.
+    resident
+        Inputs whose rows come before others that the function computes, along axis 2, and that
+        callers keep from run to run: the artifact takes those as a device reads them, where
+        `KeepRows` can, and adds the others in place.
     fallback
         Whether the host runs the kernels of the other targets too, with tensors of the same names
         and layouts, for comparison.
     backends
         Cached back ends, which may have compiled kernels of other artifacts.
+    given_up
+        By the names of outputs inputs that the caller gives up: the output lies in the input's
+        memory, if nothing reads the input when it is written.
+    arena_limit
+        The most bytes of intermediate tensors, of a network that the host runs alone: some are
+        computed a second time (`LimitMemory`). Outputs are computed as soon as they can be then.
 
     Raises
     ------
@@ -116,7 +133,9 @@ def build(
         The function is not legal, or `sizes` has other symbols.
     BuildError
         Memory cannot be planned (`call_sequence`), or the length of `inputs` or `outputs` is
-        wrong.
+        wrong; `given_up` has other names; a limit for several targets.
+    MemoryLimitError
+        The limit is not met.
     CodegenError
         A kernel cannot be compiled.
     """
@@ -126,12 +145,21 @@ def build(
     # Results are named before passes, which may replace a result by an equal value.
     outputs = _result_names(function) if outputs is None else outputs
     rows = rows_of_tables(function)
-    function = transform(function, [*_passes(function, targets, backends, sizes, fallback)])
+    params = [each.name for each in function.params]
+    names = dict(zip(params if inputs is None else inputs, params, strict=False))
+    kept = tuple(names[name] for name in resident)
+    rounded = scales_of(function, kept)
+    pairs = pairs_given_up(function, given_up, inputs, outputs)
+    passes = [*_passes(function, targets, backends, sizes, kept, fallback)]
+    if arena_limit is not None:
+        if len(targets) > 1:
+            raise BuildError(f"{function.name}: a limit of memory is for the host alone")
+        passes.append(LimitMemory(arena_limit, pairs))
+    function = transform(function, passes)
     forms = Forms()
     network = call_sequence(function, forms)
     called = (call_sequence(each, forms, called=True) for each in function.definitions)
     sequences = [network, *called]
-    params = [each.name for each in function.params]
     inputs = params if inputs is None else inputs
     _same_number(function, "takes", inputs, params)
     extents = sorted({number for axes in counts.values() for number in axes.values()})
@@ -152,16 +180,20 @@ def build(
         Port(name, parts.tensor_of(result))
         for name, result in zip(outputs, network.results, strict=False)
     )
-    packed = packed_tensors(invocations, scales or {})
+    stored = {name: scale for name, scale in rounded.items() if types[name].dtype == INT8}
+    scales = {**(scales or {}), **stored}
+    packed = packed_tensors(invocations, scales)
     keeping = {target.name for target in targets if target.keeps}
     layout = _layout(function, sequences, steps, parts, keeping)
+    if not has_control_flow(function):
+        layout.places.update(results_in_place(network, pairs))
     tensors = tuple(
         Tensor(
             name,
             types[name].stored.static_shape(name),
             types[name].stored.dtype.numpy.name,
             place,
-            (scales or {}).get(name, packed.get(name, PackedTensor()).scale),
+            scales.get(name, packed.get(name, PackedTensor()).scale),
             rows.get(name),
             types[name].undefined,
             windows=packed.get(name, PackedTensor()).windows,
@@ -193,10 +225,14 @@ def _passes(
     targets: Sequence[Target[Any]],
     backends: Backends,
     sizes: Mapping[str, int] | None,
+    resident: tuple[str, ...],
     fallback: bool,
 ) -> Iterator[GraphPass]:
     """The target-independent passes, then the passes of each target."""
     yield from offloading_passes(function, targets, backends, sizes)
+    if resident and len(targets) > 1:
+        yield KeepRows(resident)
+        yield EliminateDead()
     if fallback:
         yield AllOnHost()
     yield from backends.of(targets[-1]).passes()
@@ -284,11 +320,12 @@ def _layout(
     inputs: dict[str, Place] = {each.name: Input() for each in function.params}
     places: dict[str, Place]
     if not has_control_flow(function):
-        kept = kept_tensors(steps, keeping, {*inputs, *results})
-        outside = {*results, *kept}
+        others: dict[str, Place] = {**kept_tensors(steps, keeping, {*inputs, *results})}
+        others |= changed_inputs(function)
+        outside = {*results, *others}
         tenants = [each for each in live_ranges(function) if each.name not in outside]
         plan = plan_memory(tenants, ALIGNMENT)
-        places = {**inputs, **kept}
+        places = {**inputs, **others}
         places |= {tenant.name: Arena(at) for tenant, at in zip(tenants, plan.offsets, strict=True)}
         return _Layout({name: places.get(name, Output()) for name in network.types}, plan.size)
     codes, first = [], 0

@@ -165,6 +165,8 @@ class PreparedNetwork:
         Scales of inputs and outputs that are integers instead of real numbers.
     weights
         The formats of layers' weights; empty where none was asked for.
+    resident
+        Inputs that callers keep from run to run; as of `build`.
     """
 
     function: Function
@@ -175,6 +177,7 @@ class PreparedNetwork:
     calibration: Calibration | None = None
     port_scales: Mapping[str, PortScale] = field(default_factory=dict)
     weights: tuple[StoredWeights, ...] = ()
+    resident: tuple[str, ...] = ()
     _backends: Backends = field(default_factory=Backends, repr=False, compare=False)
 
     def build(
@@ -195,6 +198,7 @@ class PreparedNetwork:
             outputs=self.imported.outputs,
             counts=self.imported.counts,
             scales=self.scales,
+            resident=self.resident,
             fallback=fallback,
             backends=self._backends,
             report=report,

@@ -40,6 +40,7 @@ PARTS = {
         "docs/notebooks/4-tuning",
         "docs/notebooks/5-search",
         "docs/notebooks/6-own-operator",
+        "docs/notebooks/7-train",
     ),
     "Labs": (
         "docs/labs/README",

@@ -6,6 +6,8 @@ An artifact file is a zip archive with these members, all uncompressed:
     constants.bin       weights, each aligned to 64 bytes
     code/object/NAME    native code, a `runtime.native.ObjectCode`
     code/stream/NAME    an instruction stream of an accelerator, a `StreamCode`
+    code/opencl/NAME    kernels of a GPU, an `OpenClCode`
+    code/rows/NAME      places of rows in a tensor, a `RowsCode`
     code/opencl/NAME    kernels of a GPU in OpenCL C, an `OpenClCode`
     code/ptx/NAME       kernels of a GPU in PTX, a `PtxCode`
     code/KIND/NAME      code of another kind, for a device of one's own
@@ -49,6 +51,7 @@ from tandem.runtime.artifact.manifest import (
     AxisScale,
     ConstantPlace,
     Count,
+    InPlace,
     Input,
     Kept,
     Manifest,
@@ -63,6 +66,7 @@ from tandem.runtime.artifact.manifest import (
     Tensor,
 )
 from tandem.runtime.artifact.padding import PaddedAxis
+from tandem.runtime.artifact.rows import RowsCode
 from tandem.runtime.artifact.stream import Layer, PlacedTensor, StreamCode
 from tandem.runtime.artifact.streams import config_of, streams_of
 from tandem.runtime.artifact.windows import Windows
@@ -82,6 +86,7 @@ __all__ = [
     "Count",
     "Form",
     "FunctionCode",
+    "InPlace",
     "Input",
     "Instruction",
     "Jump",
@@ -100,6 +105,7 @@ __all__ = [
     "ReadCell",
     "Reference",
     "Return",
+    "RowsCode",
     "RunStep",
     "Scale",
     "Step",

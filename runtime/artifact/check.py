@@ -16,6 +16,7 @@ from tandem.runtime.artifact.code import Code
 from tandem.runtime.artifact.manifest import (
     Arena,
     ConstantPlace,
+    InPlace,
     Input,
     Kept,
     Manifest,
@@ -37,7 +38,7 @@ def check(
     _Check(manifest, codes, constants).all()
 
 
-_WRITTEN = (Arena, Output, Kept)
+_WRITTEN = (Arena, Output, InPlace, Kept)
 """The places of tensors that steps write."""
 
 
@@ -145,12 +146,28 @@ class _Check:
             case Reference():
                 if (tensor.shape, tensor.dtype) != ((), "int64") or tensor.name not in self._frames:
                     self._fail(f"{tensor.name}, {tensor}, refers to a cell in no function's frame")
+            case InPlace(input=name):
+                self._in_place(tensor, name)
             case Input() | Output() | Kept():
                 pass
+
+    def _in_place(self, tensor: Tensor, name: str) -> None:
+        """Check that an output can lie in the memory of an input, and that no other one does."""
+        source = self._named(name, f"the memory of {tensor.name}")
+        if not isinstance(source.place, Input) or str(source) != str(tensor):
+            self._fail(f"{tensor.name}, {tensor}, lies in the memory of {name}, {source}")
+        places = [each.place for each in self._manifest.tensors]
+        if places.count(tensor.place) > 1:
+            self._fail(f"two outputs lie in the memory of {name}")
+        if name in self._manifest.returned:
+            self._fail(f"{tensor.name} lies in the memory of {name}, which is an output")
+        if self._manifest.functions:
+            self._fail(f"{tensor.name} lies in the memory of {name}, and there are branches")
 
     def _steps(self) -> None:
         """Check that steps read tensors that are written, and overwrite none that is live."""
         written: set[str] = set()
+        lost: dict[str, str] = {}
         last_use = dict.fromkeys(self._manifest.returned, len(self._manifest.steps))
         for number, step in reversed([*enumerate(self._manifest.steps)]):
             for name in step.inputs:
@@ -160,6 +177,8 @@ class _Check:
             for name in step.inputs:
                 if isinstance(self._tensors[name].place, _WRITTEN) and name not in written:
                     self._fail(f"{step.name} reads {name} before it is written")
+                if name in lost:
+                    self._fail(f"{step.name} reads {name}, in whose memory {lost[name]} lies")
             for name in step.outputs:
                 place = self._tensors[name].place
                 if name in written or not isinstance(place, _WRITTEN):
@@ -167,6 +186,8 @@ class _Check:
                 if isinstance(place, Arena):
                     self._check_apart(step, self._tensors[name], place, live)
                     live[name] = place
+                if isinstance(place, InPlace):
+                    lost[place.input] = name
                 written.add(name)
             live = {name: arena for name, arena in live.items() if last_use.get(name, -1) > number}
         for result in self._manifest.results:
@@ -175,7 +196,7 @@ class _Check:
             self._is_written(f"a count of {count.result}", count.tensor, written)
 
     def _is_written(self, what: str, name: str, written: Collection[str]) -> None:
-        if isinstance(self._tensors[name].place, Output) and name not in written:
+        if isinstance(self._tensors[name].place, Output | InPlace) and name not in written:
             self._fail(f"{what} is never written")
 
     def _check_apart(

@@ -8,7 +8,7 @@
     axis_scale = axis, steps, zeros
     padded     = (extent, outer, inner)...
     windows    = kernel, strides, pads, dilations
-    place      = input | output | constant | arena(offset) | kept(device)
+    place      = input | output | in_place(input) | constant | arena(offset) | kept(device)
     port       = name, tensor                                   of an input or a result
     count      = result, axis, tensor
     step       = name, device, code, inputs, outputs, operators, macs, [reason]
@@ -44,6 +44,18 @@ class Output(Struct, frozen=True, tag="output", forbid_unknown_fields=True):
     """The place of an output: a new array in each run, returned to the caller."""
 
 
+class InPlace(Struct, frozen=True, tag="in_place", forbid_unknown_fields=True):
+    """The place of an output in the memory of an input, of the same type, that the caller gives up.
+
+    Attributes
+    ----------
+    input
+        The name of the input's tensor.
+    """
+
+    input: str
+
+
 class ConstantPlace(Struct, frozen=True, tag="constant", forbid_unknown_fields=True):
     """The place of a constant, whose value is part of the artifact."""
 
@@ -65,7 +77,7 @@ class Reference(Struct, frozen=True, tag="reference", forbid_unknown_fields=True
     (`runtime.artifact.instructions`). To others it looks like a number, an int64 scalar."""
 
 
-Place: TypeAlias = Input | Output | ConstantPlace | Arena | Kept | Reference
+Place: TypeAlias = Input | Output | InPlace | ConstantPlace | Arena | Kept | Reference
 """The storage of a tensor."""
 
 
@@ -92,8 +104,8 @@ class Tensor(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     dtype
         NumPy's name, as `float32`.
     scale
-        The scale of a quantised tensor; None if unknown. For information only: steps have the
-        scale in their constants.
+        The scale of a quantised tensor; None if unknown. Steps have the scale in their constants:
+        it is for callers, who may give an input of integers.
     rows
         Of an input whose numbers are indices, as tokens are: how many rows all tables have that it
         indexes. For information only: other numbers pick the nearest row.

@@ -14,6 +14,7 @@ from tandem.runtime.decoder.ports import DecoderPorts
 def call_inputs(
     ports: DecoderPorts,
     cache: Mapping[str, NDArray[Any]],
+    rows: int,
     width: int,
     length: int,
     tokens: Sequence[int],
@@ -26,9 +27,10 @@ def call_inputs(
     Parameters
     ----------
     cache
-        Arrays [1, heads, rows, features] by the names of inputs.
+        Keys and values by the names of inputs.
+    rows
+        The rows of the cache.
     """
-    (rows,) = {array.shape[2] for array in cache.values()}
     count = len(tokens)
     ids = np.zeros((1, width), np.int64)
     ids[0, :count] = tokens

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NoReturn, TypeAlias
 
-from tandem.runtime.artifact import Artifact
+from tandem.runtime.artifact import Artifact, RowsCode
 from tandem.runtime.decoder.errors import DecoderError
-from tandem.runtime.decoder.ports import DecoderPorts
+from tandem.runtime.decoder.ports import CachePort, DecoderPorts
+from tandem.runtime.decoder.resident import resident_rows
 
 Types: TypeAlias = Mapping[str, tuple[tuple[int, ...], str]]
 """Shapes and element types by the names of inputs or results."""
@@ -53,7 +54,7 @@ class DecoderArtifact:
     @property
     def rows(self) -> int:
         """The tokens whose keys and values the cache has."""
-        return self.cache_types[self.ports.caches[0].past][0][2]
+        return input_types(self.decode)[self.ports.mask][0][1] - 1
 
     @property
     def chunk(self) -> int:
@@ -66,10 +67,13 @@ class DecoderArtifact:
         return result_types(self.decode)[self.ports.logits][0][2]
 
     @property
-    def cache_types(self) -> Types:
-        """The cache: shapes and element types by the names of inputs."""
-        types = input_types(self.decode)
-        return {each.past: types[each.past] for each in self.ports.caches}
+    def cache_shapes(self) -> Mapping[str, tuple[int, int, int, int]]:
+        """The cache in real numbers, [1, heads, rows, features], by the names of inputs."""
+        types, found = result_types(self.decode), dict[str, tuple[int, int, int, int]]()
+        for cache in self.ports.caches:
+            _, heads, _, features = types[cache.present][0]
+            found[cache.past] = (1, heads, self.rows, features)
+        return found
 
 
 def input_types(artifact: Artifact) -> Types:
@@ -90,7 +94,6 @@ def _check(decoder: DecoderArtifact) -> None:
     ports = decoder.ports
     if not ports.caches:
         _fail(decoder, "it has no cache")
-    vocabularies = set[int]()
     for artifact in (decoder.prefill, decoder.decode):
         inputs, results = input_types(artifact), result_types(artifact)
         if sorted(inputs) != sorted(ports.inputs):
@@ -98,31 +101,66 @@ def _check(decoder: DecoderArtifact) -> None:
         wanted = {ports.logits, *(each.present for each in ports.caches)}
         if missing := wanted - results.keys():
             _fail(decoder, f"it has no result {_listed(missing)}")
-        (_, tokens), _ = _typed(decoder, inputs, ports.ids, 2, "int64")
+        for name in (ports.ids, ports.positions, ports.mask):
+            _typed(decoder, inputs, name, 2, "int64")
         for cache in ports.caches:
-            shape, _ = _typed(decoder, inputs, cache.past, 4, "float32")
-            present, _ = _typed(decoder, results, cache.present, 4, "float32")
-            rows = shape[2]
-            if present not in [(*shape[:2], new, shape[3]) for new in (tokens, rows + tokens)]:
-                _fail(
-                    decoder,
-                    f"{cache.present} is {list(present)}, and no rows of {cache.past}, "
-                    f"{list(shape)}",
-                )
-            if rows != inputs[ports.caches[0].past][0][2] or shape[0] != 1:
-                _fail(decoder, f"{cache.past} is {list(shape)}: of another text than the others")
-            if (shape, "float32") != input_types(decoder.decode)[cache.past]:
-                _fail(decoder, f"its functions have other caches {cache.past}")
+            _typed(decoder, results, cache.present, 4, "float32")
+        _typed(decoder, results, ports.logits, 3, "float32")
+    if input_types(decoder.decode)[ports.ids][0] != (1, 1):
+        _fail(decoder, "decode takes several tokens")
+    vocabularies = set[int]()
+    for artifact in (decoder.prefill, decoder.decode):
+        inputs, results = input_types(artifact), result_types(artifact)
+        tokens, rows = inputs[ports.ids][0][1], decoder.rows
+        _check_caches(decoder, artifact, tokens)
         for name, extent in ((ports.positions, tokens), (ports.mask, rows + tokens)):
-            shape, _ = _typed(decoder, inputs, name, 2, "int64")
-            if shape != (1, extent):
-                _fail(decoder, f"{name} is {list(shape)}, not [1, {extent}]")
-        logits, _ = _typed(decoder, results, ports.logits, 3, "float32")
+            if inputs[name][0] != (1, extent):
+                _fail(decoder, f"{name} is {list(inputs[name][0])}, not [1, {extent}]")
+        logits = results[ports.logits][0]
         if logits[:2] != (1, tokens) or not logits[2]:
             _fail(decoder, f"{ports.logits} is {list(logits)}, not [1, {tokens}, vocabulary]")
         vocabularies.add(logits[2])
-    if len(vocabularies) > 1 or input_types(decoder.decode)[ports.ids][0] != (1, 1):
-        _fail(decoder, "its functions have other words, or decode takes several tokens")
+    if len(vocabularies) > 1:
+        _fail(decoder, "its functions have other words")
+
+
+def _check_caches(decoder: DecoderArtifact, artifact: Artifact, tokens: int) -> None:
+    """Raise a `DecoderError` unless a function of some tokens has the decoder's cache."""
+    inputs, results, rows = input_types(artifact), result_types(artifact), decoder.rows
+    resident = resident_rows(artifact)
+    for cache in decoder.ports.caches:
+        present = results[cache.present][0]
+        if cache.past in resident:
+            _check_rows(decoder, cache, resident[cache.past].code, present, tokens)
+            continue
+        shape, _ = _typed(decoder, inputs, cache.past, 4, "float32")
+        if present not in [(*shape[:2], new, shape[3]) for new in (tokens, rows + tokens)]:
+            _fail(
+                decoder,
+                f"{cache.present} is {list(present)}, and no rows of {cache.past}, {list(shape)}",
+            )
+        if shape[2] != rows or shape[0] != 1:
+            _fail(decoder, f"{cache.past} is {list(shape)}: of another text than the others")
+        if shape != decoder.cache_shapes[cache.past]:
+            _fail(decoder, f"its functions have other caches {cache.past}")
+
+
+def _check_rows(
+    decoder: DecoderArtifact,
+    cache: CachePort,
+    code: RowsCode,
+    present: tuple[int, ...],
+    tokens: int,
+) -> None:
+    """Raise a `DecoderError` unless a step adds the rows of `present` behind those of the cache."""
+    _, heads, _, features = decoder.cache_shapes[cache.past]
+    wanted = (decoder.rows, tokens, heads * features)
+    if (code.first, code.count, code.elements) != wanted or present != (1, heads, tokens, features):
+        _fail(
+            decoder,
+            f"{cache.past} gets {code.count} rows of {code.elements} behind {code.first}, and "
+            f"{cache.present} is {list(present)}",
+        )
 
 
 def _typed(

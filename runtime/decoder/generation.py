@@ -22,11 +22,15 @@ class MadeToken:
         None if nothing counted any.
     calls
         How often functions ran for them.
+    cache_bytes
+        The bytes of keys and values that the host wrote for them to the accelerator's memory; None
+        where a function takes keys and values in real numbers.
     """
 
     token: int
     cycles: int | None
     calls: int
+    cache_bytes: int | None = None
 
 
 def check_request(artifact: DecoderArtifact, prompt: Sequence[int], count: int) -> None:
@@ -75,5 +79,5 @@ def generate(
     for _ in range(count):
         fed = decoder.feed(tokens)
         token = sampler.next(fed.logits)
-        yield MadeToken(token, fed.cycles, fed.calls)
+        yield MadeToken(token, fed.cycles, fed.calls, fed.cache_bytes)
         tokens = (token,)

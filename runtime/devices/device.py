@@ -20,8 +20,9 @@ StepFunction: TypeAlias = Callable[[Sequence[Any], Sequence[Any]], Measurement |
 device's measurement, or None on a device that measures nothing.
 
 An operand that is `Kept` on the device is what `Device.allocate` returned. All others are arrays:
-dense, row-major, aligned, of their tensors' shapes and types. Outputs overlap no other array. A
-device with memory of its own copies arrays there and back.
+dense, row-major, aligned, of their tensors' shapes and types. Outputs overlap no other array, but
+for rows that are written in place (`RowsCode`). A device with memory of its own copies arrays there
+and back, but for what lies there (`Device.memory_of`).
 """
 
 C = TypeVar("C")
@@ -58,6 +59,11 @@ class Device(ABC):
     def allocate(self, tensor: Tensor) -> Any:
         """Memory of the device for a tensor that is `Kept` on it."""
         return aligned_empty(tensor.shape, tensor.dtype)
+
+    def memory_of(self, function: StepFunction, at: int) -> NDArray[Any] | None:
+        """The device's memory in which a step's function reads its input number `at`: with that as
+        the input nothing is copied. None by default, and where a run changes this memory."""
+        return None
 
     def read(self, tensor: Tensor, memory: Any) -> NDArray[Any]:
         """A copy, in an array, of a tensor in memory that `allocate` returned."""

@@ -58,6 +58,8 @@ def test_json(artifact: Path) -> None:
     assert (found["model"], found["engine"], found["config"]) == ("one-layer", "cycle", "tiny-x")
     assert bytes(found["prompt"]) == b"In the"
     tokens = [each["token"] for each in found["tokens"]]
+    # A row of keys and one of values, within the call and in the memory of both functions.
+    assert {each["cache_bytes"] for each in found["tokens"][1:]} == {3 * 2 * 16}
     assert found["text"] == bytes(tokens).decode("utf-8", "backslashreplace")
     assert found["cycles"] == sum(each["cycles"] for each in found["tokens"])
     as_numbers = ",".join(map(str, b"In the"))

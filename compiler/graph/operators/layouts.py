@@ -1,4 +1,5 @@
-"""Operators on tensors in layouts: conversions, other types of the same bytes, and windows."""
+"""Operators on tensors in layouts: conversions, other types of the same bytes, windows, and rows
+within such a tensor."""
 
 from __future__ import annotations
 
@@ -8,11 +9,18 @@ from math import prod
 from tandem.compiler.errors import GraphError
 from tandem.compiler.graph.attributes import Attributes
 from tandem.compiler.graph.extents import Dim
-from tandem.compiler.graph.opspec import DATA, AnyOp, OpPattern, TypeQuery, define_operator
+from tandem.compiler.graph.opspec import (
+    DATA,
+    AnyOp,
+    Operands,
+    OpPattern,
+    TypeQuery,
+    define_operator,
+)
 from tandem.compiler.graph.types import TensorType
 from tandem.compiler.layouts.conversion import convert, view
 from tandem.compiler.layouts.layout import Layout, image_blocks
-from tandem.compiler.operators import blocks
+from tandem.compiler.operators import blocks, rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +52,16 @@ class PackWindows(Attributes):
     dilation: tuple[int, ...] = (1, 1)
 
 
+@dataclass(frozen=True, slots=True)
+class PutRows(Attributes):
+    """Where rows lie in a tensor that is stored in another order: how many rows, and how many
+    elements, apart its indices are along each axis; the first row that is written."""
+
+    row_steps: tuple[int, ...]
+    element_steps: tuple[int, ...]
+    first: int
+
+
 def _converted(query: TypeQuery, given: Convert) -> tuple[TensorType, ...]:
     wanted = _typed(query, given.shape, given.source)
     if wanted != query.data:
@@ -72,6 +90,15 @@ def _windows(query: TypeQuery, given: PackWindows) -> tuple[TensorType, ...]:
     )
 
 
+def _rows_symbolic(query: TypeQuery, _: PutRows) -> tuple[TensorType, ...]:
+    """The symbolic rule: rows lie at places that are numbers."""
+    for at, type_ in enumerate(query.types):
+        symbols = [each for each in type_.shape if isinstance(each, Dim)]
+        if symbols:
+            query.fail(f"{query.show(at)} has the symbol {symbols[0]}: bind symbols first")
+    return (query.data,)
+
+
 def _typed(query: TypeQuery, shape: tuple[int, ...], layout: Layout | None) -> TensorType:
     """The type of a shape in a layout, of the first operand's elements."""
     _static(query)
@@ -94,12 +121,17 @@ def _unused(query: TypeQuery, _: Attributes) -> tuple[TensorType, ...]:
     raise AssertionError(query)
 
 
-SPECS: tuple[AnyOp, ...] = tuple(
-    define_operator(function, pattern, DATA, attributes, _unused, stored=stored)
-    for function, pattern, attributes, stored in (
-        (convert, OpPattern.INJECTIVE, Convert, _converted),
-        (view, OpPattern.INJECTIVE, View, _viewed),
-        # Reads each element many times: its operand must not be fused into it.
-        (blocks.pack_windows, OpPattern.OUT_FUSABLE, PackWindows, _windows),
-    )
+SPECS: tuple[AnyOp, ...] = (
+    *(
+        define_operator(function, pattern, DATA, attributes, _unused, stored=stored)
+        for function, pattern, attributes, stored in (
+            (convert, OpPattern.INJECTIVE, Convert, _converted),
+            (view, OpPattern.INJECTIVE, View, _viewed),
+            # Reads each element many times: its operand must not be fused into it.
+            (blocks.pack_windows, OpPattern.OUT_FUSABLE, PackWindows, _windows),
+        )
+    ),
+    define_operator(
+        rows.put_rows, OpPattern.OPAQUE, Operands(("data", "rows")), PutRows, _rows_symbolic
+    ),
 )

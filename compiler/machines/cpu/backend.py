@@ -30,6 +30,7 @@ from tandem.compiler.machines.cpu.kernels import (
 )
 from tandem.compiler.machines.cpu.narrow_constants import is_narrow
 from tandem.compiler.machines.cpu.network import make_network
+from tandem.compiler.machines.cpu.put_rows import rows_code
 from tandem.compiler.machines.cpu.schedules.leave_padding import LeavePadding
 from tandem.compiler.plan.parts import ArtifactParts, Invocation, Progress
 from tandem.compiler.plan.pattern import Match
@@ -136,6 +137,18 @@ class KernelBackend(Backend):
         return (tables, Fuse(), InferTypes())
 
     def step(self, call: Invocation, parts: ArtifactParts) -> Step:
+        if (rows := rows_code(call.kernel)) is not None:
+            parts.code[rows.name] = rows
+            return Step(
+                name=call.name,
+                device=HOST,
+                code=rows.name,
+                inputs=tuple(map(parts.tensor_of, call.operands)),
+                outputs=call.outputs,
+                operators=("put_rows",),
+                macs=0,
+                reason=call.reason or "",
+            )
         self.prepare([call], parts.progress)
         template_plan = self._plan(call)
         if not self._narrow(call):
@@ -176,6 +189,8 @@ class KernelBackend(Backend):
     def prepare(self, calls: Sequence[Invocation], progress: Progress) -> None:
         new: dict[_Key, Invocation] = {}
         for call in calls:
+            if rows_code(call.kernel) is not None:
+                continue
             if (key := self._key(call)) not in self._compiled:
                 new.setdefault(key, call)
         if not new:

@@ -60,9 +60,9 @@ def decoder_samples(
             part = text[start : start + width]
             if start:
                 own = {name: array.copy() for name, array in cache.items()}
-                found.decode.append(call_inputs(ports, own, 1, start, part[:1].tolist()))
+                found.decode.append(call_inputs(ports, own, rows, 1, start, part[:1].tolist()))
             own = {name: array.copy() for name, array in cache.items()}
-            sample = call_inputs(ports, own, width, start, part.tolist())
+            sample = call_inputs(ports, own, rows, width, start, part.tolist())
             found.prefill.append(sample)
             values = evaluate(prefill.function, [sample[name] for name in prefill.inputs], runner)
             outputs = prefill.by_name(values)
@@ -74,7 +74,7 @@ def decoder_samples(
         if not found.decode or len(text) < rows:
             own = {name: array.copy() for name, array in cache.items()}
             length = min(len(text), rows)
-            found.decode.append(call_inputs(ports, own, 1, length, text[-1:].tolist()))
+            found.decode.append(call_inputs(ports, own, rows, 1, length, text[-1:].tolist()))
     return found
 
 

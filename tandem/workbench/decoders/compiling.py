@@ -179,6 +179,7 @@ def _compiled(
             report(f"{function}: {step}")
 
     prepared = prepare_network(imported, provenance, how, say)
+    prepared = replace(prepared, resident=tuple(each.past for each in source.ports.caches))
     device = device.not_slower(prepared, say, say)
     artifact = device.build(prepared, say)
     if options.fallback:

@@ -79,7 +79,10 @@ class Generated:
 
     def as_json(self) -> dict[str, object]:
         """The JSON object of `tandem generate`."""
-        tokens = [{"token": row["token"], "cycles": row["cycles"]} for row in self.tokens]
+        tokens = [
+            {"token": made.token, "cycles": made.cycles, "cache_bytes": made.cache_bytes}
+            for made in self.made
+        ]
         return {
             "model": self.model,
             "engine": self.engine,

@@ -13,6 +13,7 @@ from onnx import ModelProto
 
 from tandem.compiler.frontends.onnx import StatedShape
 from tandem.compiler.quantise.options import QuantiseOptions
+from tandem.compiler.quantise.weight_options import WeightOptions
 from tandem.workbench.errors import TrainingError
 from tandem.workbench.models import ReadModel
 from tandem.workbench.training.checkpoints import State
@@ -20,6 +21,7 @@ from tandem.workbench.training.data_files import array_samples
 from tandem.workbench.training.digits import OPTIONS, digits_samples
 from tandem.workbench.training.rounded import RoundedTraining
 from tandem.workbench.training.samples import Array, ArraySamples
+from tandem.workbench.training.step import StepMemory
 from tandem.workbench.training.trainable import Trainable, trainable
 from tandem.workbench.training.trainer import Checkpoints, Report, Trainer, TrainingOptions
 
@@ -68,31 +70,26 @@ class Plan:
 
     def run(
         self, checkpoints: Checkpoints | None = None, report: Report | None = None
-    ) -> tuple[ModelProto, State]:
-        """The model that was trained, and the state at the end.
+    ) -> tuple[ModelProto, State, StepMemory]:
+        """The model that was trained, the state at the end, and the memory of a step.
 
         Raises
         ------
         TrainingError, OSError
-            As of `Trainer.run`; a checkpoint of a training that rounds.
+            As of `Trainer.run`.
         CompilerError
             As of `fake_quantised`.
         """
         if self.rounding is not None:
-            if checkpoints is not None:
-                raise TrainingError(
-                    f"training with weights in {self.rounding.weights} keeps no checkpoint: it "
-                    "would have no scales"
-                )
             rounded = RoundedTraining.of(
                 *(self.trainable, self.weights, self.samples, self.options, self.rounding),
                 self.held_out if len(self.held_out) else None,
             )
-            state = rounded.run(report)
-            return rounded.model, state
+            state = rounded.run(checkpoints, self.belongs, report)
+            return rounded.model, state, rounded.trainer.memory
         trainer = self.trainer()
         state = trainer.run(checkpoints, self.belongs, report)
-        return self.trainable.with_weights(trainer.weights), state
+        return self.trainable.with_weights(trainer.weights), state, trainer.memory
 
 
 def plan_training(
@@ -144,13 +141,18 @@ def plan_training(
     weights = found.random_weights(options.seed) if initial is Initial.RANDOM else found.weights
     belongs = {
         "model": _digest(read.proto, weights),
+        **({} if rounding is None else {"weights": _format(rounding.weights)}),
         **{
             field.name: str(_plain(getattr(options, field.name)))
             for field in fields(options)
-            if field.name != "threads"
+            if field.name not in ("threads", "memory_limit")
         },
     }
     return Plan(found, samples, unseen, replace(options), weights, belongs, rounding)
+
+
+def _format(weights: WeightOptions) -> str:
+    return f"{weights}, groups of {weights.group}"
 
 
 def _plain(value: Any) -> Any:

@@ -43,8 +43,8 @@ INTEGERS = {
     *("arg_max", "arg_min", "bit_shift", "bitwise_and", "bitwise_not", "bitwise_or"),
     *("bitwise_xor", "equal", "greater", "greater_or_equal", "is_inf", "is_nan", "less"),
     *("less_or_equal", "logical_and", "logical_not", "logical_or", "logical_xor", "lookup"),
-    *("max_pool_index", "quantise", "requantise", "requantise_add", "top_k", "true_positions"),
-    "widen",
+    *("max_pool_index", "put_rows", "quantise", "requantise", "requantise_add", "top_k"),
+    *("true_positions", "widen"),
 }
 """Operators whose results are never floats, so that they need no rule."""
 

@@ -13,7 +13,7 @@ from tandem.compiler.errors import GraphError
 from tandem.compiler.graph import Call, Dim, Extent, TensorType, Type, Var
 from tandem.compiler.graph.attributes import NO_ATTRIBUTES, Attributes
 from tandem.compiler.graph.operators import OPERATORS
-from tandem.compiler.graph.operators.layouts import Convert, PackWindows, View
+from tandem.compiler.graph.operators.layouts import Convert, PackWindows, PutRows, View
 from tandem.compiler.graph.operators.parts import Concat, Gather, GatherNd, OneHot, Pad, Slice
 from tandem.compiler.graph.operators.products import Gemm, Product
 from tandem.compiler.graph.operators.reductions import Reduction
@@ -178,6 +178,7 @@ NUMBERS_ONLY = {
     "convert": Convert((1, 3, 2, 2)),
     "view": View((1, 3, 2, 2)),
     "pack_windows": PackWindows((1, 1), 1, 4),
+    "put_rows": PutRows((1, 0, 0, 0), (0, 1, 0, 0), 0),
 }
 STATIC = {"max_pool_index", "scatter_elements", "scatter_nd"}
 """Operators whose first operand has no symbols: they are among the refusals below."""
@@ -187,8 +188,9 @@ ELEMENTS = [name for name in OPERATORS if name not in TESTED | NUMBERS_ONLY.keys
 @pytest.mark.parametrize("name", NUMBERS_ONLY)
 def test_blocks_are_made_of_numbers(name: str) -> None:
     operand = TensorType((Dim(("N",)), 3, 2, 2), FLOAT32)
+    operands = [operand] * len(OPERATORS[name].operands.names)
     with pytest.raises(GraphError, match=r"has the symbol N: bind symbols first$"):
-        OPERATORS[name].result("out", [operand], NUMBERS_ONLY[name])
+        OPERATORS[name].result("out", operands, NUMBERS_ONLY[name])
 
 
 @pytest.mark.parametrize("name", ELEMENTS)
