@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from tandem.runtime.artifact import read_artifact
+from tandem.runtime.artifact.ptx import PtxCode
 from tandem.scripts.cli import app
 from tests.support.compiler.machines.gpu.on_opencl import opencl_device
 
@@ -35,6 +37,23 @@ def test_without_pyopencl(monkeypatch: pytest.MonkeyPatch) -> None:
     result = CliRunner().invoke(app, ["run", "digits", "--device", "opencl"])
     assert result.exit_code == 1
     assert "OpenCL needs pyopencl" in result.output
+
+
+def test_without_cuda_bindings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Networks are compiled for NVIDIA's GPUs anywhere; to run them there has to be one."""
+    monkeypatch.setitem(sys.modules, "cuda.bindings", None)
+    row = listed()["cuda"]
+    assert row["name"] == ""
+    assert "tandem-workbench[cuda]" in row["detail"]
+    path = tmp_path / "digits.tandem"
+    given = ["compile", "digits", "--device", "cuda", "-o", str(path)]
+    assert CliRunner().invoke(app, given).exit_code == 0
+    artifact = read_artifact(path)
+    assert {step.device for step in artifact.manifest.steps} == {"cuda"}
+    assert all(isinstance(code, PtxCode) for code in artifact.code.values())
+    result = CliRunner().invoke(app, ["run", str(path), "--device", "cuda"])
+    assert result.exit_code == 1
+    assert "CUDA needs cuda-bindings" in result.output
 
 
 REFUSED = {
