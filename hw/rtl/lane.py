@@ -130,8 +130,8 @@ class Lane(Block):
         The second operand of the executing RESIDUAL times its scale. Only with residuals.
     custom
         As in `CustomUnits`, common to all lanes. Only with custom operations; what these give is
-        the second operand of a sum with zero: where the dot product of a GEMM comes in, there is
-        room for another input.
+        the second operand of a sum with zero: where the dot product of a GEMM comes in, the gates
+        have an input to spare.
     """
 
     def __init__(
