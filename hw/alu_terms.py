@@ -5,7 +5,8 @@ says what an operation means is derived from the term: numbers (`evaluate`), the
 steps, gates (`hw.rtl.custom_units`), documents.
 
 Results are exact. What has to wrap says so: `int32(a + b)` is the low 32 bits, as a signed number,
-and `uint16(b)` the low 16 bits without a sign.
+and `uint16(b)` the low 16 bits without a sign. `sat8` and `usat8` give the nearest number of eight
+bits.
 """
 
 from __future__ import annotations
@@ -76,11 +77,31 @@ class Binary:
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """The low `width` bits of a term, as a number with or without a sign."""
+    """A term as a number of `width` bits, with or without a sign: its low bits, or, where it
+    `saturates`, the nearest such number."""
 
     width: int
     signed: bool
     term: Term
+    saturates: bool = False
+
+    @property
+    def name(self) -> str:
+        """The function of terms' texts: `int8`, `uint8`, `sat8`, `usat8`."""
+        return f"{'' if self.signed else 'u'}{'sat' if self.saturates else 'int'}{self.width}"
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """The least and the greatest value."""
+        least = -(1 << self.width - 1) if self.signed else 0
+        return least, least + (1 << self.width) - 1
+
+    def of(self, value: int) -> int:
+        """What the cast makes of a number."""
+        if self.saturates:
+            low, high = self.limits
+            return min(max(value, low), high)
+        return low_bits(value, self.width, signed=self.signed)
 
 
 Term: TypeAlias = Name | Number | Binary | Cast
@@ -149,7 +170,7 @@ def evaluate(term: Term, values: Mapping[str, int]) -> int:
         lambda name: values[name],
         lambda value: value,
         apply_operator,
-        lambda cast, value: low_bits(value, cast.width, signed=cast.signed),
+        lambda cast, value: cast.of(value),
     )
 
 
@@ -214,7 +235,7 @@ _SIGNS: Mapping[type[ast.operator], TermOp] = {
     ast.BitXor: TermOp.XOR,
 }
 _FUNCTIONS = {each.value: each for each in (TermOp.MIN, TermOp.MAX)}
-_CAST = re.compile(r"(u?)int([1-9][0-9]?)")
+_CAST = re.compile(r"(u?)(int|sat)([1-9][0-9]?)")
 MOST_CAST = 32
 """The most bits of a cast."""
 
@@ -237,15 +258,14 @@ def _from_python(node: ast.expr) -> Term:
             return Binary(_FUNCTIONS[name], _from_python(left), _from_python(right))
         case ast.Call(func=ast.Name(id=name), args=[term], keywords=[]) if (
             cast := _CAST.fullmatch(name)
-        ) is not None and int(cast[2]) <= MOST_CAST:
-            return Cast(int(cast[2]), not cast[1], _from_python(term))
+        ) is not None and int(cast[3]) <= MOST_CAST:
+            return Cast(int(cast[3]), not cast[1], _from_python(term), cast[2] == "sat")
         case _:
             pass
     allowed = " ".join(op.value for op in TermOp if op.value not in _FUNCTIONS)
     raise TermError(
         f"{ast.unparse(node)!r} is no term: names, whole numbers, {allowed}, min and max of two, "
-        f"and "
-        f"int1 to int{MOST_CAST} and uint1 to uint{MOST_CAST} of one are"
+        f"and int1 to int{MOST_CAST}, uint1 to uint{MOST_CAST}, sat1 and usat1 to those of one are"
     )
 
 
@@ -269,8 +289,7 @@ def _to_python(term: Term) -> ast.expr:
         return ast.Constant(value)
 
     def cast(cast: Cast, term: ast.expr) -> ast.expr:
-        name = f"{'' if cast.signed else 'u'}int{cast.width}"
-        return ast.Call(ast.Name(name), [term], [])
+        return ast.Call(ast.Name(cast.name), [term], [])
 
     return fold(term, lambda name: ast.Name(name), number, binary, cast)
 
@@ -292,9 +311,12 @@ def interval(term: Term, ranges: Mapping[str, tuple[int, int]]) -> tuple[int, in
         return low, high
 
     def cast(cast: Cast, values: tuple[int, int]) -> tuple[int, int]:
-        least = -(1 << cast.width - 1) if cast.signed else 0
-        greatest = least + (1 << cast.width) - 1
-        return values if least <= values[0] and values[1] <= greatest else (least, greatest)
+        low, high = cast.limits
+        if low <= values[0] and values[1] <= high:
+            return values
+        if cast.saturates:
+            return min(max(values[0], low), high), min(max(values[1], low), high)
+        return low, high
 
     return fold(term, lambda name: ranges[name], lambda value: (value, value), binary, cast)
 

@@ -19,7 +19,7 @@ from tandem.base.input_files import TEXT_BYTES, read_input
 from tandem.base.nearest import did_you_mean
 from tandem.base.paths import AnyPath
 from tandem.hw.config import NAME_LENGTH, HardwareConfig
-from tandem.hw.custom_operations import CustomOperation
+from tandem.hw.custom_operations import CustomOperation, operations_from_json
 from tandem.hw.errors import ConfigError, TermError
 from tandem.hw.features import Feature
 from tandem.hw.vta_config import from_vta, is_vta
@@ -167,10 +167,8 @@ def _features(value: object) -> frozenset[Feature]:
 
 
 def _operations(value: object) -> tuple[CustomOperation, ...]:
-    if not isinstance(value, list):
-        raise ConfigError(f"alu_operations is {value!r}: it must be a list of operations")
     try:
-        return tuple(CustomOperation.from_json(each) for each in value)
+        return operations_from_json(value)
     except TermError as error:
         raise ConfigError(f"alu_operations: {error}") from None
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tandem.hw.alu_terms import Binary, Name, Number, Term, TermOp, operands_of, signed_bits
+from tandem.hw.alu_terms import Cast, Name, Number, Term, TermOp
 from tandem.hw.config import HardwareConfig
-from tandem.hw.custom_stages import StagedTerms, stage_terms
+from tandem.hw.custom_stages import Operator, StagedTerms, gate_operands, shifted_cast, stage_terms
 
 DSP_WIDTHS = (18, 25)
 """Widths of the factors of a multiplier block."""
@@ -37,9 +37,8 @@ def lane_gates(config: HardwareConfig) -> LaneGates:
     lut = nand2 = 0.0
     dsp = 0
     for term in terms.stages:
-        if isinstance(term, Binary):
-            more = _of_operator(terms, term)
-            lut, dsp, nand2 = lut + more.lut, dsp + more.dsp, nand2 + more.nand2
+        more = _of_operator(terms, term)
+        lut, dsp, nand2 = lut + more.lut, dsp + more.dsp, nand2 + more.nand2
     ff = _registered_bits(terms, config.alu_stages)
     results = [_width(terms, term) for term in terms.results.values()]
     # The last stage chooses among the results, and between them and what the lane had before.
@@ -48,8 +47,14 @@ def lane_gates(config: HardwareConfig) -> LaneGates:
     return LaneGates(lut, ff, dsp, nand2)
 
 
-def _of_operator(terms: StagedTerms, term: Binary) -> LaneGates:
+def _of_operator(terms: StagedTerms, term: Operator) -> LaneGates:
     out = _width(terms, term)
+    if isinstance(term, Cast):
+        if not term.saturates:
+            return LaneGates()
+        value = _width(terms, gate_operands(term)[0])
+        shifts = 0 if shifted_cast(term) is None else out + value
+        return LaneGates(lut=value / 5 + out + 1.2 * shifts, nand2=3.0 * (value + out + 3 * shifts))
     operands = [_width(terms, part) for part in (term.left, term.right)]
     widest = max(operands)
     match term.op:
@@ -75,7 +80,7 @@ def _registered_bits(terms: StagedTerms, stages: int) -> int:
     """Bits of the registers between stages: of each value up to the last stage that uses it."""
     last: dict[Term, int] = {term: stages for term in terms.results.values()}
     for term, stage in terms.stages.items():
-        for part in operands_of(term):
+        for part in gate_operands(term):
             last[part] = max(stage, last.get(part, 1))
     bits = 0
     for value, until in last.items():
@@ -91,4 +96,4 @@ def _registered_bits(terms: StagedTerms, stages: int) -> int:
 
 
 def _width(terms: StagedTerms, term: Term) -> int:
-    return signed_bits(*terms.range_of(term))
+    return terms.width_of(term)

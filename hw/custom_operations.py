@@ -263,6 +263,19 @@ AnyOperation: TypeAlias = AluOp | CustomOperation
 """Any operation of an ALU."""
 
 
+def operations_from_json(value: object) -> tuple[CustomOperation, ...]:
+    """The operations of a list of objects.
+
+    Raises
+    ------
+    TermError
+        Something else than a list, and whatever `CustomOperation.from_json` refuses.
+    """
+    if not isinstance(value, list):
+        raise TermError(f"{value!r} is no list of operations")
+    return tuple(CustomOperation.from_json(each) for each in value)
+
+
 def free_numbers(taken: Sequence[int], numbers: int) -> tuple[int, ...]:
     """The opcodes of the ALU below `numbers` that no operation has, in ascending order."""
     return tuple(number for number in range(numbers) if number not in taken)

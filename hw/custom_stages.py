@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from tandem.hw.alu_terms import (
@@ -15,7 +15,7 @@ from tandem.hw.alu_terms import (
     fold,
     interval,
     operands_of,
-    subterms,
+    signed_bits,
 )
 from tandem.hw.custom_operations import OPERAND_RANGE, AluParameter, CustomOperation
 
@@ -64,6 +64,10 @@ class StagedTerms:
         bits = {name: each.parameter.limits for name, each in self.parameters.items()}
         return interval(term, {"a": OPERAND_RANGE, "b": OPERAND_RANGE, **bits})
 
+    def width_of(self, term: Term) -> int:
+        """Bits of the two's complement of a term's values."""
+        return signed_bits(*self.range_of(term))
+
     @property
     def slowest(self) -> int:
         """The delay of the gates in the slowest stage, in the unit of `_DELAYS`."""
@@ -74,8 +78,10 @@ def stage_terms(operations: Mapping[int, CustomOperation], stages: int) -> Stage
     """The terms of `operations` in that many stages, the slowest of which is as fast as can be."""
     parameters: dict[str, ParameterBits] = {}
     results = {number: _shared(one, parameters) for number, one in operations.items()}
+    named = StagedTerms(results, parameters, {})
+    results = {number: _narrowed(term, named) for number, term in results.items()}
     order = [
-        part for term in results.values() for part in subterms(term) if isinstance(part, Operator)
+        part for term in results.values() for part in _gates(term) if isinstance(part, Operator)
     ]
     limit = max(map(_delay, order), default=0)
     while True:
@@ -104,6 +110,43 @@ def _shared(operation: CustomOperation, parameters: dict[str, ParameterBits]) ->
     return fold(operation.result, named, Number, Binary, cast)
 
 
+def shifted_cast(term: Term) -> Binary | None:
+    """The shift by a parameter whose result a term saturates: gates of both together are fewer."""
+    match term:
+        case Cast(saturates=True, signed=True, term=Binary(op=TermOp.SHR, right=Name()) as shift):
+            return shift
+        case _:
+            return None
+
+
+def gate_operands(term: Term) -> tuple[Term, ...]:
+    """The terms that a term's gates take."""
+    shift = shifted_cast(term)
+    return operands_of(term if shift is None else shift)
+
+
+def _gates(term: Term) -> Iterator[Term]:
+    """The terms that have gates, operands before what uses them."""
+    for part in gate_operands(term):
+        yield from _gates(part)
+    yield term
+
+
+def _narrowed(term: Term, named: StagedTerms) -> Term:
+    """An equal term in which what is clipped to limits of few bits saturates first: all that
+    follows is that narrow."""
+
+    def binary(op: TermOp, left: Term, right: Term) -> Term:
+        if op is TermOp.MIN and isinstance(left, Binary) and left.op is TermOp.MAX:
+            width = max(map(named.width_of, (left.right, right)))
+            if named.width_of(left.left) > width + 1:
+                clipped = Cast(width, True, left.left, saturates=True)
+                left = Binary(TermOp.MAX, clipped, left.right)
+        return Binary(op, left, right)
+
+    return fold(term, Name, Number, binary, lambda cast, term: replace(cast, term=term))
+
+
 def _within(order: list[Operator], limit: int) -> dict[Operator, int]:
     """The earliest stage of each operator, if no stage may be slower than `limit`."""
     found: dict[Operator, int] = {}
@@ -126,12 +169,12 @@ def _arrivals(stages: Mapping[Operator, int]) -> dict[Operator, int]:
 
 def _operators(term: Operator, known: Mapping[Operator, int]) -> list[Operator]:
     """The operands that are operators themselves."""
-    return [part for part in operands_of(term) if isinstance(part, Operator) and part in known]
+    return [part for part in gate_operands(term) if isinstance(part, Operator) and part in known]
 
 
 def _delay(term: Operator) -> int:
     if isinstance(term, Cast):
-        return 0
+        return _USUAL_DELAY if term.saturates else 0
     if term.op.shifts and isinstance(term.right, Number):
         return 0
     return _DELAYS.get(term.op, _USUAL_DELAY)

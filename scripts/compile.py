@@ -48,7 +48,7 @@ from tandem.scripts.outputs import ForceOption, check_outputs, config_input
 from tandem.scripts.progress import show_activity
 from tandem.scripts.records import RecordsOption, records_input, warn, with_records
 from tandem.scripts.weight_options import INT8_FLAGS, WeightFlags
-from tandem.workbench.devices import Accelerator, Cpu, OpenCl, TargetDevice
+from tandem.workbench.devices import GPUS, Accelerator, Cpu, TargetDevice
 from tandem.workbench.models import (
     Source,
     compile_model,
@@ -124,8 +124,8 @@ def command(
         options = flags.options(seed, formats)
         with show_activity("compile", quiet=as_json) as report:
             target: TargetDevice = Cpu.named(processor, threads, fpu=fpu)
-            if device is DeviceName.OPENCL:
-                target = OpenCl()
+            if device.value in GPUS:
+                target = GPUS[device.value]()
             if device is DeviceName.ACCELERATOR:
                 target = Accelerator(load_config(config), parse_memory(memory), hiding)
             target = with_records(target, records)

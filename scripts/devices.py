@@ -16,7 +16,7 @@ def command(as_json: JsonOption = False, debug: DebugOption = False) -> None:
     """List what networks can run on here.
 
     These are the values of --device of `tandem run` and what they stand for; of several devices of
-    OpenCL the first is taken.
+    an option the first is taken.
     """
     with errors_in_one_line(debug):
         devices = [*listed_devices()]

@@ -40,7 +40,7 @@ from tandem.scripts.outputs import ForceOption, check_outputs
 from tandem.scripts.progress import show_activity
 from tandem.scripts.records import warn
 from tandem.scripts.weight_options import INT8_FLAGS, WeightFlags
-from tandem.workbench.devices import Accelerator, Cpu, TargetDevice
+from tandem.workbench.devices import GPUS, Accelerator, Cpu, TargetDevice
 from tandem.workbench.export import Format, LibraryOptions, check_name, export_network
 from tandem.workbench.models import model_inputs
 from tandem.workbench.opened import open_model
@@ -192,8 +192,8 @@ def _device(
     CommandError
         An accelerator without a configuration, or a configuration without an accelerator.
     """
-    if device is DeviceName.OPENCL:
-        raise CommandError("--device opencl: a library in C has no code for it")
+    if device is not None and device.value in GPUS:
+        raise CommandError(f"--device {device.value}: a library in C has no code for it")
     if is_artifact(Path(model)):
         # Of an artifact everything is taken, unless the processor alone is asked for.
         machine = load_config(DEFAULT_CONFIG)

@@ -63,7 +63,7 @@ from tandem.workbench.decoders.compiling import (
 )
 from tandem.workbench.decoders.generated import Generated, make_text
 from tandem.workbench.decoders.sources import open_decoder
-from tandem.workbench.devices import Accelerator, Cpu, TargetDevice
+from tandem.workbench.devices import GPUS, Accelerator, Cpu, TargetDevice
 from tandem.workbench.platform import Platform
 
 _NOISE = (
@@ -190,9 +190,9 @@ def command(
     with errors_in_one_line(debug):
         if (prompt is None) == (prompt_tokens is None):
             raise CommandError("a text begins with --prompt TEXT or with --prompt-tokens N,N,...")
-        if device is DeviceName.OPENCL:
+        if device.value in GPUS:
             raise CommandError(
-                "--device opencl: language models run on the accelerator or on the CPU"
+                f"--device {device.value}: language models run on the accelerator or on the CPU"
             )
         on_cpu = device is DeviceName.CPU
         if on_cpu:

@@ -148,13 +148,15 @@ class DeviceName(Enum):
     ACCELERATOR = "accelerator"
     CPU = "cpu"
     OPENCL = "opencl"
+    CUDA = "cuda"
 
 
 DeviceOption = Annotated[
     DeviceName,
     typer.Option(
         "--device",
-        help="The simulated accelerator with the CPU, the CPU alone, or a GPU by OpenCL.",
+        help="The simulated accelerator with the CPU, the CPU alone, or a GPU: by OpenCL, or by "
+        "NVIDIA's driver.",
     ),
 ]
 LatencyHidingOption = Annotated[

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tandem.scripts.errors import CommandError
-from tandem.workbench.devices import OpenCl, TargetDevice
+from tandem.workbench.devices import TargetDevice
 from tandem.workbench.recorded_choices import BUILT_IN, best_known
 
 RecordsOption = Annotated[
@@ -29,17 +28,9 @@ def records_input(records: str | None) -> Path | None:
 
 
 def with_records(device: TargetDevice, records: str | None) -> TargetDevice:
-    """A device with the schedules of `--records`, if it is given.
-
-    Raises
-    ------
-    CommandError
-        The device has no schedules that are tuned.
-    """
+    """A device with the schedules of `--records`, if it is given."""
     if records is None:
         return device
-    if isinstance(device, OpenCl):
-        raise CommandError("--records: schedules of --device opencl are not tuned")
     return device.with_tuned(best_known(records, device, warn, _OPTIONS))
 
 

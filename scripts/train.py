@@ -21,6 +21,7 @@ from tandem.scripts.outputs import ForceOption, check_outputs
 from tandem.scripts.progress import show_activity
 from tandem.scripts.shapes import ShapeOption, by_name
 from tandem.scripts.weight_options import WeightGroupOption
+from tandem.workbench.byte_sizes import FORMS, bytes_of, shown_bytes
 from tandem.workbench.models import model_inputs
 from tandem.workbench.pages.write import check_page, write_page
 from tandem.workbench.training.losses import Loss
@@ -33,6 +34,12 @@ class OptimizerName(Enum):
 
     ADAM = "adam"
     SGD = "sgd"
+
+
+def _checked_size(value: str | None) -> str | None:
+    if value is not None and bytes_of(value) is None:
+        raise typer.BadParameter(f"{value!r} is not {FORMS}")
+    return value
 
 
 def command(
@@ -195,6 +202,16 @@ def command(
             "--report", metavar="FILE.html", readable=False, help="Write a page with the curves."
         ),
     ] = None,
+    memory_limit: Annotated[
+        str | None,
+        typer.Option(
+            "--memory-limit",
+            metavar="SIZE",
+            callback=_checked_size,
+            help="The most memory of a step, as 64MB: gradients compute again what does not fit, "
+            "which takes time and changes no number.",
+        ),
+    ] = None,
     threads: ThreadsOption = None,
     seed: SeedOption = 0,
     force: ForceOption = False,
@@ -237,6 +254,7 @@ def command(
                 weight_group=weight_group,
                 checkpoint=checkpoint,
                 checkpoint_seconds=checkpoint_seconds,
+                memory_limit=memory_limit,
                 threads=threads,
                 seed=seed,
                 progress=None
@@ -260,6 +278,7 @@ def _as_json(training: Training, output: Path) -> dict[str, object]:
         "loss": [row["loss"] for row in epochs],
         "held_out": [row["held_out"] for row in epochs],
         "seconds": training.seconds,
+        "memory": training.memory,
     }
 
 
@@ -272,4 +291,5 @@ def _summary(training: Training, output: Path) -> str:
     elif last["held_out"] is not None:
         found += f", {last['held_out']:.4g} of {training.held_out} held-out samples"
     steps = "1 step" if last["step"] == 1 else f"{last['step']:,} steps"
-    return f"{output}: {steps} in {training.seconds:.0f} s, {found}"
+    memory = shown_bytes(training.memory)
+    return f"{output}: {steps} of {memory} in {training.seconds:.0f} s, {found}"

@@ -14,6 +14,7 @@ from tandem.compiler.driver.call_sequence import (
     call_sequence,
     has_control_flow,
 )
+from tandem.compiler.driver.in_place import pairs_given_up, results_in_place
 from tandem.compiler.driver.memory import kept_tensors, moved_tensors, plan_frame
 from tandem.compiler.driver.packed_tensors import PackedTensor, packed_tensors
 from tandem.compiler.driver.resident_inputs import changed_inputs, scales_of
@@ -27,6 +28,7 @@ from tandem.compiler.graph.passes import (
     BindSymbols,
     EliminateDead,
     GraphPass,
+    LimitMemory,
     WidenWeights,
     simplifying_passes,
     transform,
@@ -88,6 +90,8 @@ def build(
     fallback: bool = False,
     backends: Backends | None = None,
     report: Progress | None = None,
+    given_up: Mapping[str, str] = MappingProxyType({}),
+    arena_limit: int | None = None,
 ) -> Artifact:
     """Compile a function for several targets, each of which runs a part of it.
 
@@ -116,6 +120,12 @@ def build(
         and layouts, for comparison.
     backends
         Cached back ends, which may have compiled kernels of other artifacts.
+    given_up
+        By the names of outputs inputs that the caller gives up: the output lies in the input's
+        memory, if nothing reads the input when it is written.
+    arena_limit
+        The most bytes of intermediate tensors, of a network that the host runs alone: some are
+        computed a second time (`LimitMemory`). Outputs are computed as soon as they can be then.
 
     Raises
     ------
@@ -123,7 +133,9 @@ def build(
         The function is not legal, or `sizes` has other symbols.
     BuildError
         Memory cannot be planned (`call_sequence`), or the length of `inputs` or `outputs` is
-        wrong.
+        wrong; `given_up` has other names; a limit for several targets.
+    MemoryLimitError
+        The limit is not met.
     CodegenError
         A kernel cannot be compiled.
     """
@@ -137,7 +149,13 @@ def build(
     names = dict(zip(params if inputs is None else inputs, params, strict=False))
     kept = tuple(names[name] for name in resident)
     rounded = scales_of(function, kept)
-    function = transform(function, [*_passes(function, targets, backends, sizes, kept, fallback)])
+    pairs = pairs_given_up(function, given_up, inputs, outputs)
+    passes = [*_passes(function, targets, backends, sizes, kept, fallback)]
+    if arena_limit is not None:
+        if len(targets) > 1:
+            raise BuildError(f"{function.name}: a limit of memory is for the host alone")
+        passes.append(LimitMemory(arena_limit, pairs))
+    function = transform(function, passes)
     forms = Forms()
     network = call_sequence(function, forms)
     called = (call_sequence(each, forms, called=True) for each in function.definitions)
@@ -167,6 +185,8 @@ def build(
     packed = packed_tensors(invocations, scales)
     keeping = {target.name for target in targets if target.keeps}
     layout = _layout(function, sequences, steps, parts, keeping)
+    if not has_control_flow(function):
+        layout.places.update(results_in_place(network, pairs))
     tensors = tuple(
         Tensor(
             name,

@@ -28,6 +28,7 @@ from tandem.compiler.graph.nodes import (
     Function,
     FunctionKind,
     Global,
+    Gradient,
     If,
     Let,
     Match,
@@ -392,7 +393,7 @@ class _Walk:
                 outputs = tuple(place or self._new(let.name, type_))
                 self._if(value, outputs, last=False)
                 return _nested(type_, iter(outputs))
-            case Partial() | Fun() | Apply():
+            case Partial() | Gradient() | Fun() | Apply():
                 self._fail(f"{let.name} is a function, or calls one: {MEMORY_OF_FUNCTIONS}")
             case Construct(constructor=constructor, args=args):
                 assert isinstance(type_, DataType), "inferred"

@@ -19,6 +19,8 @@ The grammar of the text form, which `printer` prints and `parser` parses:
               | "if" atom ":" body "else" ":" body
               | "@" name                                    a function as a value
               | "partial" ("@" name | name) "(" atoms ")"   a function with first arguments
+              | ("grad" | "value_and_grad") "(" "@" name {"," number} ")"
+                                                            the gradients of a function, a function
               | "fun" "(" params ")" ["->" type] ":" body   a function that is written here
               | "call" name "(" atoms ")"                   a call of a value that is a function
               | name ["[" types "]"] "(" atoms ")"          a call of a constructor
@@ -48,12 +50,13 @@ scope from its line to the end of its body.
 There are no side effects. A function that stands above its callers and calls nothing by name is
 part of the call, as a value; all others are called by name, before their definition too, and have
 to declare their result: so functions are recursive, and a loop is a function that ends by calling
-itself. A function that becomes a value is called by name too. `fun`, `fn`, `partial`, `call`,
-`type` and `match` may be names: what follows tells the difference. Names and declared types keep
-inference local and digests linear. Data types stand before functions, and may refer to one another;
-extents in them are numbers. Definitions belong to the function at the end of the text. A `kernel`
-contains only operators and tuples and is compiled to one loop program, for the host or the named
-target; a `stream` contains only tuples, views and calls of kernels of its target.
+itself. A function that becomes a value is called by name too. `fun`, `fn`, `partial`, `grad`,
+`value_and_grad`, `call`, `type` and `match` may be names: what follows tells the difference. Names
+and declared types keep inference local and digests linear. Data types stand before functions, and
+may refer to one another; extents in them are numbers. Definitions belong to the function at the end
+of the text. A `kernel` contains only operators and tuples and is compiled to one loop program, for
+the host or the named target; a `stream` contains only tuples, views and calls of kernels of its
+target.
 
 The set of operators is not part of the language: a call refers to an `OpSpec`, and `operators` has
 a registry of operators.
@@ -73,6 +76,7 @@ from tandem.compiler.graph.nodes import (
     Function,
     FunctionKind,
     Global,
+    Gradient,
     If,
     Let,
     Match,
@@ -116,6 +120,7 @@ __all__ = [
     "FunctionKind",
     "FunctionType",
     "Global",
+    "Gradient",
     "If",
     "Let",
     "Match",

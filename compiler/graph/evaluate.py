@@ -30,6 +30,7 @@ from tandem.compiler.graph.nodes import (
     Function,
     FunctionKind,
     Global,
+    Gradient,
     If,
     Match,
     Partial,
@@ -384,6 +385,8 @@ class _Evaluation:
                     if isinstance(found, _Call):
                         return found
                     known[let.name] = found
+                case Gradient():
+                    raise AssertionError("verified: programs have none")
                 case Fun(params=own, body=inner):
                     params = tuple(param.name for param in own)
                     known[let.name] = _FunctionValue(function, params, inner, known)

@@ -16,6 +16,7 @@ from tandem.compiler.graph.nodes import (
     Fun,
     Function,
     Global,
+    Gradient,
     Let,
     Param,
     Partial,
@@ -98,6 +99,14 @@ class _Copies:
                     given = (*(_type(each, types) for each in args), *rest.params)
                     whole = FunctionType(given, rest.result)
                     return (replace(let, value=Partial(self._copy(callee, whole), args)),)
+                case Gradient(callee=callee) if _is_open(callee):
+                    own = types[let.name]
+                    assert isinstance(own, FunctionType), "inferred"
+                    bound = bind_all(callee.type.params, own.params)
+                    assert bound is not None, "inferred"
+                    result = specialised(callee.type.result, bound.sizes, bound.elements)
+                    copy = self._copy(callee, FunctionType(own.params, result))
+                    return (replace(let, value=replace(let.value, callee=copy)),)
                 case _:
                     return (let,)
 

@@ -8,7 +8,7 @@ from typing import Any, NoReturn, TypeAlias
 
 from tandem.compiler.errors import GradientError
 from tandem.compiler.graph.terms import Term
-from tandem.compiler.graph.types import TensorType
+from tandem.compiler.graph.types import TensorType, TupleType, Type
 from tandem.compiler.ir.dtypes import FLOAT32, DType
 
 
@@ -91,6 +91,20 @@ def gradient_dtype(dtype: DType) -> DType | None:
     if dtype.is_stored_float:
         return FLOAT32
     return dtype if dtype.is_float else None
+
+
+def gradient_of_value(type_: Type) -> Type | None:
+    """The type of the gradient of a tensor, or of a tuple: of those of its items that have some;
+    None if there are none, and of values of data types, whose gradients have types of their own."""
+    match type_:
+        case TensorType():
+            return gradient_type(type_)
+        case TupleType(items=items):
+            found = (gradient_of_value(each) for each in items)
+            some = tuple(each for each in found if each is not None)
+            return TupleType(some) if some else None
+        case _:
+            return None
 
 
 def gradient_type(type_: TensorType) -> TensorType | None:

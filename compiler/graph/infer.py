@@ -16,6 +16,7 @@ from tandem.compiler.graph.data_types import (
     constructors_of,
     generic,
 )
+from tandem.compiler.graph.gradient_query import gradient_of_value
 from tandem.compiler.graph.nodes import (
     Apply,
     Atom,
@@ -25,6 +26,7 @@ from tandem.compiler.graph.nodes import (
     Fun,
     Function,
     Global,
+    Gradient,
     If,
     Let,
     Match,
@@ -43,7 +45,9 @@ from tandem.compiler.graph.types import (
     TensorType,
     TupleType,
     Type,
+    elements_of,
     specialised,
+    symbols_of,
 )
 from tandem.compiler.graph.visit import bodies, functions
 from tandem.compiler.ir.dtypes import BOOL
@@ -165,6 +169,8 @@ class _Inference:
                 if isinstance(callee, Var):
                     return self._rest(let.name, callee, types, scope)
                 return self._partial(let, callee, types)
+            case Gradient():
+                return self._gradient(let, value)
             case Apply(callee=callee, args=args):
                 types = [self._atom(let.name, each, scope) for each in args]
                 type_ = self._rest(let.name, callee, types, scope)
@@ -293,6 +299,43 @@ class _Inference:
         found = specialised(rest, bound.sizes, bound.elements)
         assert isinstance(found, FunctionType), "specialised types keep their form"
         return found
+
+    def _gradient(self, let: Let, value: Gradient) -> FunctionType:
+        """The type of a function that gives gradients; the declared type has the values of symbols
+        and of open element types."""
+        callee, declared = value.callee, let.type
+        of = f"{let.name} takes gradients of {callee.name}"
+        whole = callee.type
+        if isinstance(declared, FunctionType) and len(declared.params) == len(whole.params):
+            bound = bind_all(whole.params, declared.params)
+            if bound is None:
+                self._misfit(let.name, "takes gradients of", callee, declared.params, whole)
+            found = specialised(whole, bound.sizes, bound.elements)
+            assert isinstance(found, FunctionType), "specialised types keep their form"
+            whole = found
+        if unknown := symbols_of(whole) | elements_of(whole):
+            self._fail(f"{of}, with {sorted(unknown)} open: declare the type of {let.name}")
+        result = whole.result
+        loss = result.items[0] if isinstance(result, TupleType) and result.items else result
+        if not isinstance(loss, TensorType) or loss.shape or not loss.dtype.is_float:
+            self._fail(
+                f"{of}, which gives {result}: gradients are of a float scalar, or of the first "
+                "item of a tuple"
+            )
+        gradients = [gradient_of_value(each) for each in whole.params]
+        wrt = value.wrt or tuple(at for at, each in enumerate(gradients) if each is not None)
+        for number in wrt:
+            if not 0 <= number < len(gradients):
+                self._fail(f"{of} by parameter {number}, and it has {len(gradients)}, from 0 on")
+            if gradients[number] is None:
+                self._fail(
+                    f"{of} by parameter {number}, which is {whole.params[number]}: gradients are "
+                    "of floats, in tensors and in tuples of them"
+                )
+        if len({*wrt}) < len(wrt) or not wrt:
+            self._fail(f"{of} by {'a parameter twice' if wrt else 'no parameter with floats'}")
+        given = TupleType(tuple(it for at in wrt if (it := gradients[at]) is not None))
+        return FunctionType(whole.params, TupleType((result, given)) if value.with_value else given)
 
     def _misfit(
         self, name: str, verb: str, callee: Global | Var, types: Sequence[Type], type_: Type

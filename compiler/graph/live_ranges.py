@@ -17,6 +17,7 @@ from tandem.compiler.graph.nodes import (
     Construct,
     Fun,
     Function,
+    Gradient,
     If,
     Let,
     Match,
@@ -25,7 +26,7 @@ from tandem.compiler.graph.nodes import (
     TupleGet,
     Var,
 )
-from tandem.compiler.graph.types import Nested, Type, leaves, part_names, tensors_of
+from tandem.compiler.graph.types import Nested, TensorType, Type, leaves, part_names, tensors_of
 from tandem.compiler.graph.verify import verify
 from tandem.compiler.graph.visit import atoms
 
@@ -38,10 +39,11 @@ _Names: TypeAlias = Nested[str | None]
 def live_ranges(function: Function) -> tuple[LiveRange, ...]:
     """The live ranges of the tensors that calls and `if` compute, in the order of the text.
 
-    A tensor has the name of its value; the tensors of a tuple are `name.0`, `name.1` and so on. A
-    `Tuple` node aliases its items and has no tensors. Times are lines of the text: a tensor is live
-    from the line that computes it to the last line that reads it; the result of an `if` during the
-    whole `if`; the function's result to the end. Parameters and constants are omitted.
+    A tensor has the name of its value; the tensors of a tuple are `name.0`, `name.1` and so on, or
+    have the name of the value that is this item. A `Tuple` node aliases its items and has no
+    tensors. Times are lines of the text: a tensor is live from the line that computes it to the
+    last line that reads it; the result of an `if` during the whole `if`; the function's result to
+    the end. Parameters and constants are omitted.
 
     Raises
     ------
@@ -51,10 +53,18 @@ def live_ranges(function: Function) -> tuple[LiveRange, ...]:
     return _Liveness(verify(function)).of(function.body)
 
 
+def bytes_of(type_: TensorType, name: str) -> int:
+    """The bytes of a tensor, which errors call `name`; an element takes whole bytes, a bool one."""
+    stored = type_.stored
+    return prod(stored.static_shape(name)) * -(-stored.dtype.bits // 8)
+
+
 class _Liveness:
     def __init__(self, types: Mapping[str, Type]) -> None:
         self._types = types
         self._names: dict[str, _Names] = {}
+        self._items: dict[tuple[str, int], str] = {}
+        """Names of items of tuples, by the tuple's name and the item's number."""
         self._sizes: dict[str, int] = {}
         self._first: dict[str, int] = {}
         self._last: dict[str, int] = {}
@@ -69,6 +79,9 @@ class _Liveness:
         )
 
     def _body(self, body: Body) -> None:
+        for let in reversed(body.lets):
+            if isinstance(let.value, TupleGet) and isinstance(self._types[let.name], TensorType):
+                self._items[let.value.operand.name, let.value.index] = let.name
         for let in body.lets:
             self._line += 1
             self._use(atoms(let.value))
@@ -100,7 +113,7 @@ class _Liveness:
             case TupleGet(operand=operand, index=index):
                 whole = self._tensors(operand)
                 self._names[let.name] = whole[index] if isinstance(whole, tuple) else None
-            case Partial() | Fun() | Apply():
+            case Partial() | Gradient() | Fun() | Apply():
                 raise GraphError(f"{let.name} is a function, or calls one: {MEMORY_OF_FUNCTIONS}")
             case Construct() | Match():
                 raise GraphError(f"{let.name} is of a data type, or matches one: it has no memory")
@@ -109,9 +122,10 @@ class _Liveness:
 
     def _define(self, let: Let) -> None:
         type_ = self._types[let.name]
-        self._names[let.name] = names = part_names(let.name, type_)
+        names = part_names(let.name, type_)
+        if isinstance(names, tuple):
+            names = tuple(self._items.get((let.name, at), part) for at, part in enumerate(names))
+        self._names[let.name] = names
         for name, tensor in zip(leaves(names), tensors_of(type_), strict=True):
-            # An element takes whole bytes: a bool takes one.
-            stored = tensor.stored
-            self._sizes[name] = prod(stored.static_shape(name)) * -(-stored.dtype.bits // 8)
+            self._sizes[name] = bytes_of(tensor, name)
             self._first[name] = self._last[name] = self._line

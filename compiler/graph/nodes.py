@@ -87,6 +87,29 @@ class Partial:
 
 
 @dataclass(frozen=True, slots=True)
+class Gradient:
+    """A function as a value: of the parameters of another one, which gives the gradients of that
+    one's result, a float scalar or a tuple that begins with one.
+
+    Modules have it, and programs do not (`gradients.expand`).
+
+    Attributes
+    ----------
+    callee
+        The other function, by name.
+    wrt
+        The numbers of the parameters whose gradients are wanted, from 0; without any, of all that
+        have floats.
+    with_value
+        Whether it gives the other function's result too, before the gradients.
+    """
+
+    callee: Global
+    wrt: tuple[int, ...] = ()
+    with_value: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Fun:
     """A function that is written where it is used, as a value. Its body may use the names in scope
     there, as they are when the value is computed."""
@@ -148,7 +171,9 @@ class Match:
     arms: tuple[Arm, ...]
 
 
-Value: TypeAlias = Call | Tuple | TupleGet | If | Partial | Fun | Apply | Construct | Match
+Value: TypeAlias = (
+    Call | Tuple | TupleGet | If | Partial | Gradient | Fun | Apply | Construct | Match
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from tandem.compiler.errors import GraphError, ParseError
 from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.data_types import declare
 from tandem.compiler.graph.generics import monomorphic
+from tandem.compiler.graph.gradients.expand import expanded
 from tandem.compiler.graph.nodes import (
     Apply,
     Arm,
@@ -23,6 +24,7 @@ from tandem.compiler.graph.nodes import (
     Function,
     FunctionKind,
     Global,
+    Gradient,
     If,
     Let,
     Match,
@@ -43,7 +45,17 @@ from tandem.compiler.graph.parse_atoms import (
     tuple_of,
     type_,
 )
-from tandem.compiler.graph.syntax import CALL, ELSE, FUN, MATCH, PARTIAL, TYPE, is_name
+from tandem.compiler.graph.syntax import (
+    CALL,
+    ELSE,
+    FUN,
+    GRAD,
+    MATCH,
+    PARTIAL,
+    TYPE,
+    VALUE_AND_GRAD,
+    is_name,
+)
 from tandem.compiler.graph.types import (
     NO_DECLARATIONS,
     Constructor,
@@ -88,9 +100,10 @@ def parse_function(
 ) -> Function:
     """The last function of a text, with those that it calls by name as definitions; parameters and
     errors are those of `parse`. Functions of open element types have a copy for each combination
-    with which they are called; where there are some, errors are those of `monomorphic` too."""
+    with which they are called, and functions of gradients are written; where there are some, errors
+    are those of `monomorphic` and of `expanded` too."""
     module = parse(text, operators, constants)
-    return monomorphic(program(module, module.functions[-1].name))
+    return expanded(monomorphic(program(module, module.functions[-1].name)), operators)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +155,7 @@ class _Parser(Cursor):
         found = set()
         for position in range(1, len(self._tokens) - 2):
             before, at, name, after = self._tokens[position - 1 : position + 3]
-            taken = before.text == PARTIAL or (before.text == "=" and after.text != "(")
+            taken = before.text in (PARTIAL, "(") or (before.text == "=" and after.text != "(")
             if at.text == "@" and taken and name.kind is TokenKind.NAME:
                 found.add(name.text)
         return found
@@ -355,6 +368,8 @@ class _Parser(Cursor):
         if self.at_word(PARTIAL) and (self.followed_by("@") or self._followed_by_name()):
             self.advance()
             return Partial(self._function_value(), self.listed("(", ")", self._atom))
+        if self._at_gradient():
+            return self._gradient()
         if self.at_word(CALL) and self._followed_by_name():
             self.advance()
             function = Var(self._name("the name of a function that is a value"))
@@ -368,6 +383,23 @@ class _Parser(Cursor):
             self.expect("]")
             return TupleGet(operand, index)
         return self._operator()
+
+    def _at_gradient(self) -> bool:
+        """Whether gradients of a function come next, and no operator of that name."""
+        after = self._tokens[min(self._position + 2, len(self._tokens) - 1)]
+        named = self.at_word(GRAD) or self.at_word(VALUE_AND_GRAD)
+        return named and self.followed_by("(") and after.text == "@"
+
+    def _gradient(self) -> Gradient:
+        with_value = self.advance().text == VALUE_AND_GRAD
+        self.expect("(")
+        callee = self._function_value()
+        assert isinstance(callee, Global), "after '@'"
+        wrt = []
+        while self.accept(","):
+            wrt.append(self.integer("the number of a parameter"))
+        self.expect(")")
+        return Gradient(callee, tuple(wrt), with_value)
 
     def _at_construct(self) -> bool:
         """Whether a call of a constructor comes next, and not an item of a tuple of its name."""

@@ -25,6 +25,7 @@ from tandem.compiler.graph.nodes import (
     Fun,
     Function,
     Global,
+    Gradient,
     If,
     Let,
     Match,
@@ -39,11 +40,13 @@ from tandem.compiler.graph.syntax import (
     CALL,
     ELSE,
     FUN,
+    GRAD,
     MATCH,
     MAX_INLINE_ELEMENTS,
     NONE,
     PARTIAL,
     REFERENCE,
+    VALUE_AND_GRAD,
 )
 from tandem.compiler.graph.types import Type
 from tandem.compiler.graph.visit import declarations_of, functions
@@ -111,6 +114,9 @@ def _value(value: Value) -> Iterator[str]:
         case Partial(callee=callee, args=args):
             function = f"@{callee.name}" if isinstance(callee, Global) else callee.name
             yield f"{PARTIAL} {function}({', '.join(map(_atom, args))})"
+        case Gradient(callee=callee, wrt=wrt, with_value=with_value):
+            word = VALUE_AND_GRAD if with_value else GRAD
+            yield f"{word}({', '.join([f'@{callee.name}', *map(str, wrt)])})"
         case Apply(callee=callee, args=args):
             yield f"{CALL} {callee.name}({', '.join(map(_atom, args))})"
         case Fun(params=params, body=body, result=result):

@@ -21,6 +21,12 @@ FUN: Final = "fun"
 PARTIAL: Final = "partial"
 """The word before a function that becomes a value with its first arguments."""
 
+GRAD: Final = "grad"
+"""The word before a function, in brackets, whose gradients are a function."""
+
+VALUE_AND_GRAD: Final = "value_and_grad"
+"""The same, of a function that gives the result too."""
+
 CALL: Final = "call"
 """The word before a value that is called."""
 

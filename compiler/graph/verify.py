@@ -15,6 +15,7 @@ from tandem.compiler.graph.nodes import (
     Function,
     FunctionKind,
     Global,
+    Gradient,
     If,
     Match,
     Partial,
@@ -120,6 +121,11 @@ def _calls_by_name(program: Function, called: Iterable[Function]) -> None:
                         f"function {function.name}: {let.name} calls {name} as a value, which is "
                         "called by name"
                     )
+                case Gradient(callee=Global(name=name)):
+                    raise GraphError(
+                        f"function {function.name}: {let.name} is the gradient of {name}, and "
+                        "programs have functions in their place: `expanded` writes them"
+                    )
                 case (
                     Call(callee=Global(name=name, type=type_))
                     | Partial(callee=Global(name=name, type=type_))
@@ -198,6 +204,7 @@ def _kernel(kernel: Function) -> None:
                 | Construct()
                 | Fun()
                 | Partial()
+                | Gradient()
                 | Apply()
                 | Call(callee=Function() | Global())
             ):

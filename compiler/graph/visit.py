@@ -19,6 +19,7 @@ from tandem.compiler.graph.nodes import (
     Fun,
     Function,
     Global,
+    Gradient,
     If,
     Let,
     Match,
@@ -46,7 +47,7 @@ def atoms(value: Value) -> tuple[Atom, ...]:
             return (condition,)
         case Partial(callee=callee, args=args) | Apply(callee=callee, args=args):
             return args if isinstance(callee, Global) else (callee, *args)
-        case Fun():
+        case Fun() | Gradient():
             return ()
         case _:
             assert_never(value)
@@ -61,7 +62,7 @@ def bodies(value: Value) -> tuple[Body, ...]:
             return (body,)
         case Match(arms=arms):
             return tuple(each.body for each in arms)
-        case Call() | Tuple() | TupleGet() | Partial() | Apply() | Construct():
+        case Call() | Tuple() | TupleGet() | Partial() | Gradient() | Apply() | Construct():
             return ()
         case _:
             assert_never(value)
@@ -86,7 +87,7 @@ def map_atoms(value: Value, change: Callable[[Atom], Atom]) -> Value:
             return Partial(new, tuple(change(each) for each in args))
         case Apply(callee=callee, args=args):
             return Apply(_changed(callee, change), tuple(change(each) for each in args))
-        case Fun():
+        case Fun() | Gradient():
             return value
         case _:
             assert_never(value)
@@ -107,7 +108,7 @@ def map_bodies(value: Value, change: Callable[[Body], Body]) -> Value:
         case Match(arms=arms):
             changed = (replace(each, body=change(each.body)) for each in arms)
             return replace(value, arms=tuple(changed))
-        case Call() | Tuple() | TupleGet() | Partial() | Apply() | Construct():
+        case Call() | Tuple() | TupleGet() | Partial() | Gradient() | Apply() | Construct():
             return value
         case _:
             assert_never(value)
@@ -209,7 +210,11 @@ def types_written(function: Function) -> Iterator[Type]:
     for let in all_lets(function.body):
         yield from () if let.type is None else (let.type,)
         match let.value:
-            case Call(callee=Global(type=type_)) | Partial(callee=Global(type=type_)):
+            case (
+                Call(callee=Global(type=type_))
+                | Partial(callee=Global(type=type_))
+                | Gradient(callee=Global(type=type_))
+            ):
                 yield type_
             case Fun(params=params, result=result):
                 yield from (each.type for each in params)
@@ -235,7 +240,7 @@ def declarations_of(program: Function) -> Declarations:
 
 def makes_functions(body: Body) -> bool:
     """Whether a function is a value in the body."""
-    return any(isinstance(let.value, Partial | Fun | Apply) for let in all_lets(body))
+    return any(isinstance(let.value, Partial | Gradient | Fun | Apply) for let in all_lets(body))
 
 
 def writes_symbols(body: Body) -> bool:
@@ -319,7 +324,11 @@ def calls_by_name(body: Body) -> Iterator[str]:
     does."""
     for let in all_lets(body):
         match let.value:
-            case Call(callee=Global(name=name)) | Partial(callee=Global(name=name)):
+            case (
+                Call(callee=Global(name=name))
+                | Partial(callee=Global(name=name))
+                | Gradient(callee=Global(name=name))
+            ):
                 yield name
 
 

@@ -9,9 +9,10 @@ from amaranth.lib.wiring import In, Out
 from tandem.hw.alu_terms import BITS, Binary, Cast, Name, Number, Term, TermOp, signed_bits
 from tandem.hw.config import HardwareConfig
 from tandem.hw.custom_operations import PARAMETER_BITS
-from tandem.hw.custom_stages import ParameterBits, stage_terms
+from tandem.hw.custom_stages import ParameterBits, gate_operands, shifted_cast, stage_terms
 from tandem.hw.operations import ALU_OPCODE_BITS
 from tandem.hw.rtl.block import Block
+from tandem.hw.rtl.saturation import SHIFT_BITS, fits_not, nearest, saturated, shifted_bits
 
 
 def custom_control(config: HardwareConfig) -> data.StructLayout:
@@ -86,12 +87,29 @@ class CustomUnits(Block):
                 left = self._value(m, term.left, stage)
                 right = self._value(m, term.right, stage)
                 return self._signal(m, term, stage, _gates(term.op, left, right), "comb")
+            case Cast(saturates=True) if self._terms.stages[term] == stage:
+                value = self._saturated(m, term, stage)
+                return self._signal(m, term, stage, value, "comb")
             case Cast() if self._terms.stages[term] == stage:
                 # A signal of its own: a narrow value is extended, and its sign may be no sign.
                 value = self._value(m, term.term, stage)
                 return self._signal(m, term, stage, _low_bits(term, value), "comb")
             case _:
                 return self._signal(m, term, stage, self._value(m, term, stage - 1), "sync")
+
+    def _saturated(self, m: Module, term: Cast, stage: int) -> Value:
+        """The nearest number, of a value, or of a value that is shifted, in one go."""
+        operands = [self._value(m, part, stage) for part in gate_operands(term)]
+        value = operands[0]
+        if shifted_cast(term) is not None:
+            shift = Cat(operands[1], Const(0, SHIFT_BITS - len(operands[1])))
+            low = shifted_bits(value, shift, term.width)
+            beyond = fits_not(value, shift, term.width)
+            return nearest(low, beyond, value[-1], term.width)
+        low, high = term.limits
+        if term.signed and len(value) > term.width:
+            return saturated(value, term.width)
+        return Mux(value < low, low, Mux(value > high, high, value))
 
     def _parameter(self, bits: ParameterBits, stage: int) -> Value:
         lowest = PARAMETER_BITS * (stage - 1) + bits.lowest
@@ -100,7 +118,7 @@ class CustomUnits(Block):
 
     def _signal(self, m: Module, term: Term, stage: int, value: Value, domain: str) -> Signal:
         """A signal of the term's width with a value: of the stage's gates, or a register."""
-        shape: Shape = signed(signed_bits(*self._terms.range_of(term)))
+        shape: Shape = signed(self._terms.width_of(term))
         self._number += 1
         name = f"{'gates' if domain == 'comb' else 'kept'}_{self._number}_{stage}"
         signal = Signal(shape, name=name, reset_less=True)

@@ -130,7 +130,8 @@ class Lane(Block):
         The second operand of the executing RESIDUAL times its scale. Only with residuals.
     custom
         As in `CustomUnits`, common to all lanes. Only with custom operations; what these give is
-        the first operand of a sum with zero.
+        the second operand of a sum with zero: where the dot product of a GEMM comes in, the gates
+        have an input to spare.
     """
 
     def __init__(
@@ -219,13 +220,13 @@ class Lane(Block):
                 m.d.sync += first.eq(0)
             with m.Elif(shifts):
                 m.d.sync += first.eq(shifter.result)
-            if self._custom is not None:
-                with m.Elif(self.custom.takes):
-                    m.d.sync += first.eq(units.result)
             with m.Else():
                 m.d.sync += first.eq(Mux(control.prepare_dst, self.result, a))
             with m.If(control.prepare_reset | shifts):
                 m.d.sync += second.eq(0)
+            if self._custom is not None:
+                with m.Elif(self.custom.takes):
+                    m.d.sync += second.eq(units.result)
             with m.Elif(control.prepare_gemm):
                 m.d.sync += second.eq(mac.dot)
             with m.Else():

@@ -1,7 +1,5 @@
 """Control of the pipeline that GEMM and ALU share, from a micro-op's issue to its write."""
 
-from functools import reduce
-from operator import or_
 from typing import NamedTuple
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
@@ -22,14 +20,12 @@ from tandem.hw.rtl.layouts import INSTRUCTION_BITS, shape_of, view_of
 from tandem.hw.rtl.micro_ops import mode_layout, offsets_layout
 from tandem.hw.rtl.requantiser import RequantiseControl
 from tandem.hw.rtl.second_operand import not_from_acc, takes_input
+from tandem.hw.rtl.stalls import needs_stall
 from tandem.hw.storage import INDEX_BITS
 from tandem.hw.timing import (
-    EARLY_OPS,
-    FORWARD_DISTANCE,
     OUT_STAGES,
     STALL_STAGE,
     custom_lead,
-    forward_distance,
     pipeline_stages,
     tree_levels,
 )
@@ -228,7 +224,7 @@ class Pipeline(Block):
             self.empty.eq(later == 0),
         ]
         self._advance(m, later, valid[:write] & ~refused)
-        m.d.sync += self.stall.eq(self._needs_stall(flows, valid))
+        m.d.sync += self.stall.eq(needs_stall(self._config, self.stall, flows, valid))
         with m.If(~self.stall):
             self._first_stages(m, flows, modes)
             m.d.sync += [
@@ -354,29 +350,6 @@ class Pipeline(Block):
         multiplies = flow.gemm & ~flow.reset
         return multiplies | flow.second_inp if self._input_operands else multiplies
 
-    def _needs_stall(self, flows: list[data.View], valid: Value) -> Value:
-        """Whether the micro-op in the stall's stage in the next cycle has to wait there."""
-
-        def waits(stage: int, ahead: int) -> Value:
-            """Whether the micro-op in `stage` waits for the result of the one in `ahead`, which is
-            less than `forward_distance` ahead of custom operations at least."""
-            user, writer = flows[stage], flows[ahead]
-            early = ~user.gemm & reduce(or_, (user.op == op for op in EARLY_OPS))
-            if self._config.alu_operations:
-                early |= user.custom
-            uses = (early & (user.dst == writer.dst)) | (user.second_acc & (user.src == writer.dst))
-            if ahead - stage >= FORWARD_DISTANCE - (stage == stays):
-                uses &= user.custom
-            return valid[stage] & valid[ahead] & uses
-
-        comes, stays = STALL_STAGE - 1, STALL_STAGE
-        near = range(1, forward_distance(self._config, custom=bool(self._config.alu_operations)))
-        return Mux(
-            self.stall,
-            reduce(or_, (waits(stays, stays + distance) for distance in near[:-1])),
-            reduce(or_, (waits(comes, comes + distance) for distance in near)),
-        )
-
     def _first_stages(self, m: Module, flows: list[data.View], modes: list[data.View]) -> None:
         """Load stage 1 with the instruction's fields and loop offsets, stage 2 with indices."""
         loops = data.View(view_of(gemm_layout(self._config)), self.current)
@@ -479,12 +452,8 @@ class Pipeline(Block):
             control.gather_imm.eq(~gathered.flow.second_acc),
             control.prepare.eq(valid[prepare]),
             control.prepare_gemm.eq(flows[prepare].gemm),
-            control.prepare_reset.eq(
-                flows[prepare].reset
-                | self._is_residual(flows[prepare])
-                | self._is_custom(flows[prepare])
-            ),
-            control.prepare_clear.eq(flows[prepare].clears),
+            control.prepare_reset.eq(flows[prepare].reset | self._is_residual(flows[prepare])),
+            control.prepare_clear.eq(flows[prepare].clears | self._is_custom(flows[prepare])),
             control.prepare_op.eq(flows[prepare].op),
             control.execute.eq(valid[execute]),
             control.execute_op.eq(

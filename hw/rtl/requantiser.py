@@ -5,9 +5,6 @@ Registers take what is requantised and nothing else: a micro-op that is not, and
 leave them as they are. That saves power, and simulators skip a stage that does nothing.
 """
 
-from functools import reduce
-from operator import or_
-
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
@@ -18,6 +15,7 @@ from tandem.hw.parameter_word import ADDEND_BITS, MULTIPLIER_BITS, SHIFT_BITS
 from tandem.hw.rtl.alu import WIDTH
 from tandem.hw.rtl.block import Block
 from tandem.hw.rtl.delay import delayed
+from tandem.hw.rtl.saturation import fits_not, shifted_bits
 from tandem.hw.timing import OUT_STAGES
 from tandem.hw.topology import MemoryId
 
@@ -111,8 +109,8 @@ class Requantiser(Block):
         negative = Signal(reset_less=True)
         with m.If(shifts):
             m.d.sync += [
-                shifted.eq(_shifted_byte(total, self.shift)),
-                beyond.eq(_is_no_byte(total, self.shift)),
+                shifted.eq(shifted_bits(total, self.shift, BYTE)),
+                beyond.eq(fits_not(total, self.shift, BYTE)),
                 negative.eq(total[-1]),
             ]
         with m.If(clips):
@@ -131,41 +129,6 @@ class Requantiser(Block):
         with m.If(execute):
             m.d.sync += scaled.eq(Mux(self.control.residual, self.scaled, Const(0, WIDTH)))
         return scaled
-
-
-def _shifted_byte(total: Value, shift: Value) -> Value:
-    """The byte of `total` from bit `shift` on."""
-    eights, rest = shift[3:], shift[:3]
-    return (_of_eights(total, 0, 2 * BYTE - 1, eights) >> rest)[:BYTE].as_signed()
-
-
-def _is_no_byte(total: Value, shift: Value) -> Value:
-    """Whether `total >> shift` is no signed byte: a bit above the byte is not its sign.
-
-    Most of these bits are compared in groups of eight, of which those above the shift's multiple of
-    eight count; what is left of the shift selects among the eight bits above the byte.
-    """
-    eights, rest = shift[3:], shift[:3]
-
-    def differ(bits: Value) -> Value:
-        return bits ^ Mux(total[-1], Const((1 << len(bits)) - 1), Const(0, len(bits)))
-
-    groups = 1 << len(eights)
-    far = []
-    for group in range(groups):
-        first = 2 * BYTE - 1 + BYTE * group
-        last = first + BYTE if group < groups - 1 else len(total) - 1
-        far.append(differ(total[first:last]).any() & (eights <= group))
-    above = differ(_of_eights(total, BYTE - 1, BYTE, eights)) >> rest
-    return above.any() | reduce(or_, far)
-
-
-def _of_eights(total: Value, first: int, count: int, eights: Value) -> Value:
-    """`count` bits of `total`, from bit `first + 8 * eights` on."""
-    choices = [total[start : start + count] for start in range(first, first + 32, BYTE)]
-    low = Mux(eights[0], choices[1], choices[0])
-    high = Mux(eights[0], choices[3], choices[2])
-    return Mux(eights[1], high, low)
 
 
 class Requantisers(Block):

@@ -6,8 +6,9 @@ An artifact file is a zip archive with these members, all uncompressed:
     constants.bin       weights, each aligned to 64 bytes
     code/object/NAME    native code, a `runtime.native.ObjectCode`
     code/stream/NAME    an instruction stream of an accelerator, a `StreamCode`
-    code/opencl/NAME    kernels of a GPU, an `OpenClCode`
     code/rows/NAME      places of rows in a tensor, a `RowsCode`
+    code/opencl/NAME    kernels of a GPU in OpenCL C, an `OpenClCode`
+    code/ptx/NAME       kernels of a GPU in PTX, a `PtxCode`
     code/KIND/NAME      code of another kind, for a device of one's own
     fallback.tandem     an artifact of the same network that needs only the CPU; optional
 

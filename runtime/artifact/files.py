@@ -19,6 +19,7 @@ from tandem.runtime.artifact.artifact import Artifact
 from tandem.runtime.artifact.code import Code
 from tandem.runtime.artifact.manifest import ConstantPlace, Manifest, Provenance
 from tandem.runtime.artifact.opencl import OpenClCode
+from tandem.runtime.artifact.ptx import PtxCode
 from tandem.runtime.artifact.rows import RowsCode
 from tandem.runtime.artifact.sealed_archive import (
     UNREADABLE,
@@ -44,6 +45,7 @@ KINDS: Final[tuple[type[Code], ...]] = (
     StreamCode,
     OpenClCode,
     RowsCode,
+    PtxCode,
 )
 """The kinds of code of the CPU, of the accelerator and of GPUs."""
 _MANIFEST, _CONSTANTS, _FALLBACK = "manifest.json", "constants.bin", "fallback.tandem"

@@ -1,110 +1,22 @@
-"""Kernels in OpenCL C, with how they are launched, as a storable value."""
+"""Kernels in OpenCL C, as a storable value."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
-import msgspec
-from msgspec import Struct
-
-from tandem.runtime.element_types import DTYPES
-from tandem.runtime.errors import ArtifactError
-from tandem.runtime.native.objects import is_shape
-
-_MAGIC = b"tandem-opencl 1\n"
+from tandem.runtime.artifact.gpu_code import GpuCode
 
 
-class GpuArray(Struct, frozen=True, forbid_unknown_fields=True):
-    """An array in a device's memory: dense, row-major."""
-
-    name: str
-    shape: tuple[int, ...]
-    dtype: str
-
-
-class GpuLaunch(Struct, frozen=True, forbid_unknown_fields=True):
-    """A launch of a kernel.
+class OpenClCode(GpuCode, frozen=True, forbid_unknown_fields=True):
+    """A function on a GPU in OpenCL C: code of the kind `opencl`.
 
     Attributes
     ----------
-    blocks, threads
-        The number of blocks (OpenCL: work-groups), and of the threads (work-items) of each.
-    arguments
-        The names of arrays.
-    """
-
-    kernel: str
-    blocks: int
-    threads: int
-    arguments: tuple[str, ...]
-
-
-class OpenClCode(Struct, frozen=True, forbid_unknown_fields=True):
-    """A function on a GPU: code of the kind `opencl`.
-
-    Attributes
-    ----------
-    source
-        OpenCL C.
     options
         Of the device's compiler.
-    inputs, outputs
-        What the function reads and writes, in the order of its arguments.
-    scratch
-        Memory between launches, with no content before.
-    launches
-        In their order; each begins when the one before has ended.
     """
 
-    name: str
-    source: str
     options: tuple[str, ...]
-    inputs: tuple[GpuArray, ...]
-    outputs: tuple[GpuArray, ...]
-    scratch: tuple[GpuArray, ...]
-    launches: tuple[GpuLaunch, ...]
 
     kind: ClassVar[str] = "opencl"
-
-    def __post_init__(self) -> None:
-        arrays = (*self.inputs, *self.outputs, *self.scratch)
-        names = {each.name for each in arrays}
-        if len(names) < len(arrays):
-            self._fail("two arrays have one name")
-        for array in arrays:
-            if not is_shape(array.shape) or array.dtype not in DTYPES:
-                self._fail(f"{array.name} is {array.dtype}{list(array.shape)}")
-        for launch in self.launches:
-            if launch.blocks < 1 or launch.threads < 1:
-                self._fail(f"{launch.kernel} has {launch.blocks} blocks of {launch.threads}")
-            unknown = set(launch.arguments) - names
-            if unknown:
-                self._fail(f"{launch.kernel} has no array {min(unknown)}")
-
-    @property
-    def reads(self) -> Sequence[GpuArray]:
-        """The inputs."""
-        return self.inputs
-
-    @property
-    def writes(self) -> Sequence[GpuArray]:
-        """The outputs."""
-        return self.outputs
-
-    def to_bytes(self) -> bytes:
-        """The code as bytes, for `from_bytes`."""
-        return _MAGIC + msgspec.json.encode(self)
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> OpenClCode:
-        """The code that `to_bytes` wrote; raises `ArtifactError` if it is damaged."""
-        if not data.startswith(_MAGIC):
-            raise ArtifactError("these are no kernels of ours, or of another version")
-        try:
-            return msgspec.json.decode(data[len(_MAGIC) :], type=cls)
-        except (ValueError, RecursionError) as error:
-            raise ArtifactError(f"kernels in OpenCL C: they are damaged: {error}") from None
-
-    def _fail(self, reason: str) -> None:
-        raise ArtifactError(f"kernels in OpenCL C, {self.name}: {reason}")
+    language: ClassVar[str] = "OpenCL C"

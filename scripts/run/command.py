@@ -60,7 +60,7 @@ from tandem.sim.compare import Comparison
 from tandem.workbench.accuracy import class_accuracy, layer_losses
 from tandem.workbench.clock import Clock
 from tandem.workbench.device_comparison import boundaries, compare
-from tandem.workbench.devices import Accelerator, Cpu, OpenCl, TargetDevice
+from tandem.workbench.devices import GPUS, Accelerator, Cpu, TargetDevice
 from tandem.workbench.engine_comparison import EngineComparison
 from tandem.workbench.models import model_inputs
 from tandem.workbench.networks import Network, Report
@@ -194,8 +194,10 @@ def command(
             refuse_accelerator_options(
                 context, [flag for flag, is_set in others.items() if is_set], device
             )
-        if device is DeviceName.OPENCL and threads is not None:
-            raise CommandError("--threads is of the CPU: with --device opencl all is on the GPU")
+        if device.value in GPUS and threads is not None:
+            raise CommandError(
+                f"--threads is of the CPU: with --device {device.value} all is on the GPU"
+            )
         engine = choose_engine(context, engine, compare_engines)
         files = ProfileFiles(report, trace)
         files.check(device, engine)
@@ -218,7 +220,7 @@ def command(
             raise CommandError(f"{timing[0]} needs cycles: the {engine} engine has no time")
         second = None if compare_engines is None else compare_engines.second
         platform = Platform(engine, parse_memory(memory), threads, second)
-        target: TargetDevice = OpenCl() if device is DeviceName.OPENCL else Cpu(threads)
+        target: TargetDevice = GPUS[device.value]() if device.value in GPUS else Cpu(threads)
         if not elsewhere:
             target = Accelerator(load_config(config or DEFAULT_CONFIG), platform.memory, hiding)
         target = with_records(target, records)

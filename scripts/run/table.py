@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from tandem.runtime.artifact import config_of
+from tandem.runtime.artifact import HOST, config_of
 from tandem.scripts.calibration import calibration_warning
 from tandem.scripts.engine_comparison import print_comparison
 from tandem.scripts.explain import print_reasons, print_round_trips, print_weights
@@ -84,10 +84,10 @@ def _speed(report: RunReport) -> str:
 
 
 def _table(report: RunReport) -> Table:
-    """A row for each layer and CPU step, and the total.
+    """A row for each layer and step, and the total.
 
     A table with cycles has no column for the device: a layer of the accelerator has cycles, and a
-    step of the CPU has milliseconds.
+    step of the CPU has milliseconds. Milliseconds are the CPU's unless a step is on another device.
     """
     rows = report.rows
     timed = any(row.cycles is not None for row in rows)
@@ -95,7 +95,8 @@ def _table(report: RunReport) -> Table:
     texts = ["layer", "operators"] + ([] if timed else ["device"])
     numbers = ["MACs"] + (["without\nhiding"] if paired else [])
     numbers += ["cycles", "util."] if timed else []
-    table = plain_table(texts, [*numbers, "CPU\nms"])
+    elsewhere = any(row.seconds is not None and row.device != HOST for row in rows)
+    table = plain_table(texts, [*numbers, "ms" if elsewhere else "CPU\nms"])
 
     def add(
         texts: Sequence[str],

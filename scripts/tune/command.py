@@ -54,7 +54,7 @@ from tandem.scripts.tune.view import show_tuning
 from tandem.scripts.tune.whole_network import print_bound
 from tandem.scripts.utilization.layer_option import parse_layer_option
 from tandem.scripts.weight_options import INT8_FLAGS, WeightFlags
-from tandem.workbench.devices import Accelerator, Cpu, TargetDevice
+from tandem.workbench.devices import GPUS, Accelerator, Cpu, OnGpu, TargetDevice
 from tandem.workbench.measurers.sketches_on_cpu import sketch_search
 from tandem.workbench.models import ModelOptions, model_inputs, prepared_network
 from tandem.workbench.neighbours import neighbourhood
@@ -227,14 +227,14 @@ def command(
     debug: DebugOption = False,
 ) -> None:
     """Find schedules for the layers of a network, on the accelerator's exact time, or with
-    --device cpu on the time of this processor.
+    --device cpu, opencl or cuda on the time of this processor or of a GPU.
 
     Every choice of a layer's space that fits can be proposed; measured ones are kept with
     --records, from which `tandem run` and `tandem compile` take the best. With the same seed and
-    number of trials the result is the same, on any number of processes or machines; but not on the
-    CPU, where one choice at a time is run, several times, and the median is taken. There the best
-    choices run once more at the end, alternately with the default ones, layer by layer and as a
-    network, and are kept where they win by more than the noise.
+    number of trials the result is the same, on any number of processes or machines; but not on a
+    processor or a GPU, where one choice at a time is run, several times, and the median is taken.
+    There the best choices run once more at the end, alternately with the default ones, layer by
+    layer and as a network, and are kept where they win by more than the noise.
     """
     with errors_in_one_line(debug), ExitStack() as closing:
         begun = perf_counter()
@@ -259,10 +259,9 @@ def command(
             raise typer.BadParameter("--merge adds to the file of --records")
         if jobs is not None and scheduler is not None:
             raise typer.BadParameter("--jobs or --scheduler: a cluster has its own processes")
-        if device is DeviceName.OPENCL:
-            raise typer.BadParameter("--device opencl: schedules of a GPU are not tuned")
         on_cpu = device is DeviceName.CPU
-        if on_cpu:
+        elsewhere = on_cpu or device.value in GPUS
+        if elsewhere:
             given = {
                 "--layer": layer,
                 "--transfer": transfer,
@@ -274,11 +273,11 @@ def command(
                 "--space wide": space is SpaceName.WIDE,
             }
             refuse_accelerator_options(
-                context, [option for option, is_set in given.items() if is_set]
+                context, [option for option, is_set in given.items() if is_set], device
             )
-        elif threads is not None:
+        if not on_cpu and threads is not None:
             raise typer.BadParameter("--threads is for --device cpu")
-        elif explorer is ExplorerName.SKETCHES:
+        if not on_cpu and explorer is ExplorerName.SKETCHES:
             raise typer.BadParameter("--explorer sketches is for --device cpu")
         sketches = explorer is ExplorerName.SKETCHES
         unlimited = explorer is ExplorerName.EXACT or seconds is not None
@@ -292,8 +291,10 @@ def command(
         options = Options(
             explorer.value, most, seconds, seed, learned, wide=space is SpaceName.WIDE
         )
-        target: Accelerator | Cpu = Cpu(threads)
-        if not on_cpu:
+        target: Accelerator | Cpu | OnGpu = Cpu(threads)
+        if device.value in GPUS:
+            target = GPUS[device.value]()
+        if not elsewhere:
             target = Accelerator(load_config(config), parse_memory(memory))
         layers = distinct(layer or [])
         chosen = flags.options(seed, formats)
@@ -332,7 +333,7 @@ def command(
         known = starting_records(records, merge or [], warn)
         before = len(known)
         job = target.measurer()
-        pool = closing.enter_context(open_pool(job, 1 if on_cpu else jobs, scheduler))
+        pool = closing.enter_context(open_pool(job, 1 if elsewhere else jobs, scheduler))
         network = None
         if model is not None:
             prepared = prepared_network(model, chosen, target)
@@ -346,7 +347,7 @@ def command(
         if network is None:
             tuned = TunedTasks.of(done)
         else:
-            with show_activity("tune", quiet=as_json or not on_cpu) as activity:
+            with show_activity("tune", quiet=as_json or not elsewhere) as activity:
                 if activity is not None:
                     activity("comparing the best choices with the default ones, alternately")
                 tuned = network.finish(done, known, known[before:], records, seed)
@@ -381,7 +382,7 @@ def _tasks_of_layers(
     return tasks_of_layers(layers, device, seed)
 
 
-def _summary(tuned: TunedTasks, device: Accelerator | Cpu, memory: str) -> str:
+def _summary(tuned: TunedTasks, device: Accelerator | Cpu | OnGpu, memory: str) -> str:
     """The line below the table, without the time."""
     match device:
         case Accelerator():
@@ -390,11 +391,13 @@ def _summary(tuned: TunedTasks, device: Accelerator | Cpu, memory: str) -> str:
                 for cost in (tuned.default, tuned.best)
             )
             where = f"cycles on {device.name}, memory {memory}"
-        case Cpu():
+        case Cpu() | OnGpu():
             default, best = (
                 "-" if cost is None else f"{cost * 1e3:.2f}" for cost in (tuned.default, tuned.best)
             )
             where = f"ms on {device.name}, threads {device.machine.threads}"
+            if isinstance(device, OnGpu):
+                where = f"ms on {device.model}"
     return f"total {default} -> {best} {where}"
 
 

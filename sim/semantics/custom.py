@@ -111,6 +111,10 @@ class _Steps:
             match term:
                 case Number():
                     self._add(term, (NUMBER, term.value, 0))
+                case Cast(saturates=True):
+                    low, high = map(Number, term.limits)
+                    above = Binary(TermOp.MAX, term.term, low)
+                    self._slots[term] = self.slot(Binary(TermOp.MIN, above, high))
                 case Cast():
                     kind = LOW_SIGNED if term.signed else LOW_BITS
                     self._add(term, (kind, self.slot(term.term), term.width))

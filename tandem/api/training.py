@@ -20,7 +20,8 @@ from tandem.compiler.quantise.options import QuantiseOptions
 from tandem.compiler.quantise.weight_kinds import DEFAULT_GROUP, WeightKind
 from tandem.compiler.quantise.weight_options import WeightOptions
 from tandem.workbench.arguments import at_least, choice, expect, file_path, texts, value_errors
-from tandem.workbench.errors import TrainingError
+from tandem.workbench.byte_sizes import FORMS, bytes_of
+from tandem.workbench.errors import ArgumentValueError, TrainingError
 from tandem.workbench.models import source_of
 from tandem.workbench.pages.training.page import TrainingPage
 from tandem.workbench.pages.write import write_page
@@ -30,6 +31,7 @@ from tandem.workbench.training.data_files import read_arrays
 from tandem.workbench.training.losses import Loss
 from tandem.workbench.training.plan import Initial, default_options, plan_training
 from tandem.workbench.training.schedules import Curve, Schedule
+from tandem.workbench.training.step import StepMemory
 from tandem.workbench.training.trainable import stated_batch
 from tandem.workbench.training.trainer import Checkpoints, TrainingOptions
 
@@ -61,12 +63,22 @@ class Training:
         The number of samples that were measured only.
     seconds
         The time that the steps took, with what was held out.
+    step
+        The memory of a step, part by part: `run` in bytes, `steps` calls of kernels, of which
+        `again` compute a second time what was not kept.
     """
 
     model: Model
     epochs: Table
     held_out: int
     seconds: float
+    step: StepMemory
+
+    @property
+    def memory(self) -> int:
+        """The bytes of a step: weights, what the optimiser keeps, a batch, intermediate values and
+        what kernels take."""
+        return self.step.run.total
 
     @property
     def accuracy(self) -> float | None:
@@ -101,7 +113,9 @@ class Training:
 
     def page(self, command: str) -> TrainingPage:
         """The content of the page that `report` writes."""
-        return TrainingPage(self.model.name, command, self.held_out, self.seconds, self.epochs)
+        return TrainingPage(
+            self.model.name, command, self.held_out, self.seconds, self.epochs, self.step
+        )
 
     def __repr__(self) -> str:
         return repr(self.epochs)
@@ -124,6 +138,7 @@ def training_options(
     clip: float | None,
     seed: int,
     threads: int | None,
+    memory_limit: int | str | None,
 ) -> TrainingOptions:
     """Options by their names; None for those of `base`. Raises as `train`."""
     with value_errors(TrainingError, GradientError):
@@ -131,6 +146,7 @@ def training_options(
             base,
             seed=at_least("seed", seed, 0),
             threads=threads,
+            memory_limit=_limit(memory_limit),
             optimiser=_optimiser(base.optimiser, optimizer, decay, momentum),
             schedule=Schedule(
                 base.schedule.curve
@@ -153,6 +169,17 @@ def training_options(
             steps = None if steps is None else at_least("steps", steps, 1)
             found = replace(found, epochs=epochs, steps=steps, seconds=seconds)
         return found
+
+
+def _limit(memory: int | str | None) -> int | None:
+    if memory is None or (isinstance(memory, int) and not isinstance(memory, bool)):
+        return memory
+    if not isinstance(memory, str):
+        expect("memory_limit", memory, FORMS)
+    found = bytes_of(memory)
+    if found is None:
+        raise ArgumentValueError(f"memory_limit is {memory!r}: it must be {FORMS}")
+    return found
 
 
 def _seconds(minutes: float) -> float:
@@ -197,6 +224,7 @@ def train(
     weight_group: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_seconds: float = 30.0,
+    memory_limit: int | str | None = None,
     threads: int | None = None,
     seed: int = 0,
     progress: Progress = None,
@@ -235,6 +263,9 @@ def train(
     checkpoint, checkpoint_seconds
         A file for the state, written so often; if it exists, training goes on from there, and is
         equal, bit for bit, to one that was not interrupted.
+    memory_limit
+        The most bytes of a step, or a text, as `64MB`: gradients compute again what does not fit.
+        That takes time, and changes no number.
     threads
         Of this processor; None for all cores.
     seed
@@ -245,7 +276,8 @@ def train(
     ArgumentTypeError, ArgumentValueError
         Something else than is allowed.
     TrainingError
-        Samples do not fit the model; the checkpoint is another training's; the loss is no number.
+        Samples do not fit the model, or a step its limit of memory; the checkpoint is another
+        training's; the loss is no number.
     CompilerError
         An operator has no gradient.
     OSError
@@ -269,6 +301,7 @@ def train(
         clip=clip,
         seed=seed,
         threads=threads,
+        memory_limit=memory_limit,
     )
     arrays: Mapping[str, NDArray[np.generic]] | None = None
     if isinstance(data, str | os.PathLike):
@@ -299,14 +332,14 @@ def train(
     )
     with steps_of("train", progress) as progressed:
         progressed.say("compiling")
-        proto, state = plan.run(
+        proto, state, memory = plan.run(
             checkpoints, lambda now, total: progressed.at(now.step, total, described(now))
         )
     trained = replace(found, read=in_memory(proto, found.name, seed), named=None)
     trained = replace(
         trained, source=source_of(trained.read, found.options, dict(found.source.imported.bound))
     )
-    return Training(trained, epoch_table(state), len(plan.held_out), state.seconds)
+    return Training(trained, epoch_table(state), len(plan.held_out), state.seconds, memory)
 
 
 def rounding_of(weights: str | None, group: int | None) -> QuantiseOptions | None:

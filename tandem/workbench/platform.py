@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
+from types import MappingProxyType
 
 from tandem.hw.config import HardwareConfig
 from tandem.hw.memory_model import MemoryModel
 from tandem.runtime.artifact import Artifact, config_of
 from tandem.runtime.devices import AcceleratorDevice, CpuDevice, Device
+from tandem.runtime.devices.cuda import CUDA, CudaDevice
 from tandem.runtime.devices.opencl import OPENCL, OpenClDevice
 from tandem.runtime.executor import Executor, Progress, Run
 from tandem.sim.compare import Comparison
 from tandem.sim.engine import Engine
 from tandem.sim.engines import make_engine, make_pair
 from tandem.workbench.networks import Arrays
+
+_GPUS: Mapping[str, Callable[[], Device]] = MappingProxyType(
+    {OPENCL: OpenClDevice, CUDA: CudaDevice}
+)
+"""Devices that are opened for artifacts with steps for them, by the name in steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +60,8 @@ class Platform:
     ) -> Iterator[Executor]:
         """A context with an executor of an artifact; `comparisons` as of `run`."""
         with self._devices(config_of(artifact), comparisons) as devices:
-            if any(step.device == OPENCL for step in artifact.manifest.steps):
-                devices.append(OpenClDevice())
+            used = {step.device for step in artifact.manifest.steps}
+            devices += [make() for name, make in _GPUS.items() if name in used]
             yield Executor(artifact, devices, self.clock)
 
     @contextmanager

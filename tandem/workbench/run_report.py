@@ -30,7 +30,7 @@ _LAYERS = (
     Column(
         "utilization", float, "useful multiply-accumulates / (cycles x multipliers), 0 to 1", ".1%"
     ),
-    Column("seconds", float, "wall-clock time of the CPU, in s; unknown of the accelerator"),
+    Column("seconds", float, "wall-clock time of the step, in s; unknown of the accelerator"),
     Column("reason", str, "why the CPU computed it"),
 )
 
@@ -46,7 +46,7 @@ class ReportRow:
     cycles_without_hiding
         Cycles without latency hiding; None if they were not measured.
     seconds
-        Wall-clock time of a CPU step; None for a layer of the accelerator.
+        Wall-clock time of a step of the CPU or a GPU; None for a layer of the accelerator.
     reason
         Why the CPU executes the step; None for accelerator layers and for a network compiled for
         the CPU alone.

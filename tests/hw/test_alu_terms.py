@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -43,7 +46,7 @@ def terms() -> st.SearchStrategy[Term]:
         lambda inner: st.one_of(
             st.builds(Binary, operators, inner, inner),
             st.builds(Binary, shifts, inner, amounts),
-            st.builds(Cast, st.integers(1, 32), st.booleans(), inner),
+            st.builds(Cast, st.integers(1, 32), st.booleans(), inner, st.booleans()),
         ),
         max_leaves=8,
     )
@@ -51,15 +54,24 @@ def terms() -> st.SearchStrategy[Term]:
 
 def python(term: Term, values: dict[str, int]) -> int:
     """The value by Python itself: the term's text is an expression of it."""
-    casts = {
-        f"{'' if signed else 'u'}int{width}": lambda value, width=width, signed=signed: (
-            int.from_bytes((value % (1 << width)).to_bytes(8, "little"), "little", signed=False)
-            - (1 << width if signed and value >> width - 1 & 1 else 0)
-        )
-        for width in range(1, 33)
-        for signed in (False, True)
-    }
-    found: int = eval(print_term(term), {**casts, **values})
+
+    def casts(width: int, signed: bool) -> dict[str, Callable[[int], int]]:
+        least = -(1 << width - 1) if signed else 0
+        prefix, above = "" if signed else "u", least + (1 << width)
+
+        def low_part(value: int) -> int:
+            bits = value & (1 << width) - 1
+            return bits - (1 << width) if bits >= above else bits
+
+        return {
+            f"{prefix}int{width}": low_part,
+            f"{prefix}sat{width}": lambda value: max(least, min(value, above - 1)),
+        }
+
+    known: dict[str, Any] = dict(values)
+    for width in range(1, 33):
+        known |= casts(width, True) | casts(width, False)
+    found: int = eval(print_term(term), known)
     return found
 
 
@@ -95,6 +107,8 @@ def test_by_hand() -> None:
     assert evaluate(term, {"a": (1 << 31) - 1, "b": 1}) == -8
     assert evaluate(parse_term("uint4(a)"), {"a": -3}) == 13
     assert evaluate(parse_term("int4(a)"), {"a": 13}) == -3
+    assert evaluate(parse_term("sat4(a)"), {"a": -30}) == -8
+    assert evaluate(parse_term("usat4(a)"), {"a": 30}) == 15
     assert names_of(term) == ("a", "b")
     assert [print_term(part) for part in subterms(parse_term("a - 1"))] == ["a", "1", "a - 1"]
     assert interval(parse_term("a & b"), {"a": (0, 5), "b": (0, 9)}) == (0, 15)

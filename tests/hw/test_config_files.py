@@ -266,7 +266,7 @@ def test_custom_operations() -> None:
 @pytest.mark.parametrize(
     ("operations", "words"),
     [
-        ({"name": "XOR"}, "own: alu_operations is {'name': 'XOR'}: it must be a list"),
+        ({"name": "XOR"}, "own: alu_operations: {'name': 'XOR'} is no list of operations"),
         (["XOR"], "own: alu_operations: an operation is an object"),
         ([{"name": "XOR", "result": "a @ b"}], "own: alu_operations: operation XOR: 'a @ b' is no"),
         (OPERATIONS * 2, "own: alu_operations has a name twice"),

@@ -87,6 +87,7 @@ def test_the_model_that_is_written_is_the_trained_one(
     assert len(found["loss"]) == 12
     assert found["loss"][-1] < found["loss"][0]
     assert "<html" in page.read_text()
+    assert "intermediate values" in page.read_text()
     # ONNX's own evaluator computes as many right answers of all samples as a trained model has to.
     with np.load(samples) as arrays:
         x, target = arrays["x"], arrays["target"]
@@ -114,6 +115,20 @@ def test_a_checkpoint_is_gone_on_from(options: tuple[object, ...], tmp_path: Pat
     code, _, errors = invoke(*options, "--epochs", 4, "--decay", 0.5, *kept, "-o", again, "--force")
     assert code == 1
     assert len(errors.strip().splitlines()) == 1
+
+
+def test_a_limit_of_memory(options: tuple[object, ...], tmp_path: Path) -> None:
+    output = tmp_path / "limited.onnx"
+    given = (*options, "--epochs", 1, "-o", output)
+    code, printed, errors = invoke(*given, "--memory-limit", "1MB", "--json")
+    assert code == 0, errors
+    assert 0 < json.loads(printed)["memory"] <= 1e6
+    code, _, errors = invoke(*given, "--memory-limit", "100B", "--force")
+    assert (code, len(errors.strip().splitlines())) == (1, 1)
+    assert "a step does not fit in 100 bytes: " in errors
+    code, _, errors = invoke(*given, "--memory-limit", "much", "--force")
+    assert code == 2
+    assert "a number of bytes" in errors
 
 
 def test_wrong_samples(model: Path, tmp_path: Path) -> None:

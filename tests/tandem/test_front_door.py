@@ -14,7 +14,7 @@ from tandem.compiler.errors import CompilerError
 from tandem.hw.errors import HardwareError
 from tandem.runtime.errors import RunError
 from tandem.sim.errors import SimulationError
-from tandem.workbench.errors import TandemError
+from tandem.workbench.errors import MissingPackageError, TandemError
 
 
 def printed(program: str) -> str:
@@ -80,3 +80,26 @@ def test_the_languages_are_those_of_the_compiler() -> None:
         assert short.__all__ == whole.__all__
         for name in whole.__all__:
             assert getattr(short, name) is getattr(whole, name)
+
+
+@pytest.mark.parametrize("missing", ["onnx", "onnx.helper", "tandem.api.gone", "tandem", None])
+@pytest.mark.parametrize("name", ["load", "te"])
+def test_a_package_that_is_missing(
+    name: str, missing: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is missing of our own is an error of ours: nothing would help to install."""
+
+    def absent(module: str) -> None:
+        raise ModuleNotFoundError(f"No module named {missing!r}", name=missing)
+
+    monkeypatch.delitem(vars(tandem), name, raising=False)
+    monkeypatch.setattr(tandem, "import_module", absent)
+    with pytest.raises(ImportError) as caught:
+        getattr(tandem, name)
+    if missing in ("onnx", "onnx.helper"):
+        assert str(caught.value) == (
+            f"tandem.{name} needs onnx, which is not installed: pip install 'tandem-workbench'"
+        )
+        assert isinstance(caught.value, MissingPackageError)
+    else:
+        assert type(caught.value) is ModuleNotFoundError

@@ -19,7 +19,17 @@ from tandem.compiler.errors import GradientError
 from tandem.compiler.graph.data_types import constructors_of, data_types_in, declare, reached
 from tandem.compiler.graph.gradient_query import gradient_type
 from tandem.compiler.graph.infer import infer
-from tandem.compiler.graph.nodes import Call, Construct, Function, Global, Let, Param
+from tandem.compiler.graph.nodes import (
+    Call,
+    Construct,
+    Fun,
+    Function,
+    Global,
+    Gradient,
+    Let,
+    Param,
+    Partial,
+)
 from tandem.compiler.graph.types import (
     Constructor,
     DataType,
@@ -181,6 +191,17 @@ def _redeclared(function: Function, declared: Declarations) -> Function:
                 changed = of(type_)
                 assert isinstance(changed, FunctionType), "as before"
                 value = replace(value, callee=Global(name, changed))
+            case Partial(callee=Global(name=name, type=type_)):
+                changed = of(type_)
+                assert isinstance(changed, FunctionType), "as before"
+                value = replace(value, callee=Global(name, changed))
+            case Gradient(callee=Global(name=name, type=type_)):
+                changed = of(type_)
+                assert isinstance(changed, FunctionType), "as before"
+                value = replace(value, callee=Global(name, changed))
+            case Fun(params=params, result=result):
+                params = tuple(Param(each.name, of(each.type)) for each in params)
+                value = replace(value, params=params, result=None if result is None else of(result))
             case Construct(arguments=arguments):
                 given = tuple(map(of, arguments))
                 value = replace(value, declared=declared, arguments=given)

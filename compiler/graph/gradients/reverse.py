@@ -40,6 +40,7 @@ from tandem.compiler.graph.nodes import (
     Construct,
     Fun,
     Global,
+    Gradient,
     If,
     Let,
     Match,
@@ -138,7 +139,7 @@ class Reverse:
             case Construct(constructor=constructor, args=args):
                 assert isinstance(gradient, DataTerm), "of a data type"
                 self._construct(constructor, args, gradient)
-            case Partial() | Fun() | Apply():
+            case Partial() | Gradient() | Fun() | Apply():
                 raise AssertionError("programs are made first order before")
             case _:
                 assert_never(value)

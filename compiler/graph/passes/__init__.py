@@ -11,6 +11,7 @@ from tandem.compiler.graph.passes.fuse import Fuse
 from tandem.compiler.graph.passes.infer_types import InferTypes
 from tandem.compiler.graph.passes.inline import Inline
 from tandem.compiler.graph.passes.lift_functions import LiftFunctions
+from tandem.compiler.graph.passes.limit_memory import LimitMemory
 from tandem.compiler.graph.passes.pipeline import GraphPass, simplifying_passes, transform
 from tandem.compiler.graph.passes.tabulate import Tabulate
 from tandem.compiler.graph.passes.unfold import Unfold
@@ -30,6 +31,7 @@ __all__ = [
     "InferTypes",
     "Inline",
     "LiftFunctions",
+    "LimitMemory",
     "Tabulate",
     "Unfold",
     "Unroll",

@@ -18,6 +18,7 @@ from tandem.compiler.graph.nodes import (
     Fun,
     Function,
     Global,
+    Gradient,
     If,
     Let,
     Match,
@@ -128,7 +129,7 @@ class FoldConstants:
             case TupleGet(operand=operand, index=index):
                 given = known.get(operand.name)
                 return given[index] if isinstance(given, tuple) else None
-            case If() | Match() | Construct() | Partial() | Fun() | Apply():
+            case If() | Match() | Construct() | Partial() | Gradient() | Fun() | Apply():
                 return None
             case _:
                 assert_never(value)

@@ -21,6 +21,7 @@ from tandem.compiler.graph.nodes import (
     Fun,
     Function,
     Global,
+    Gradient,
     If,
     Let,
     Match,
@@ -211,8 +212,8 @@ class FunctionFlow:
                     values |= {name: held_by(types[name]) for name in arm.fields}
                     results.append(self._body(call, arm.body, values))
                 return reduce(joined, results)
-            case Fun():
-                raise AssertionError("lifted before")
+            case Fun() | Gradient():
+                raise AssertionError("lifted before, and written out before")
             case _:
                 assert_never(value)
 

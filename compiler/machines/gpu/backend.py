@@ -1,4 +1,4 @@
-"""The GPU's back end: schedules kernels and writes them in OpenCL C."""
+"""The GPU's back end: schedules kernels and writes them in the language of their driver."""
 
 from __future__ import annotations
 
@@ -12,17 +12,26 @@ from tandem.compiler.graph.passes.fuse import Fuse
 from tandem.compiler.graph.passes.infer_types import InferTypes
 from tandem.compiler.graph.passes.pipeline import GraphPass
 from tandem.compiler.graph.visit import map_functions, rewrite_lets
-from tandem.compiler.machines.gpu.kernels import opencl_code
+from tandem.compiler.machines.gpu.kernels import gpu_code
 from tandem.compiler.machines.gpu.launch import GpuProgram
 from tandem.compiler.machines.gpu.lower.lowering import gpu_program
 from tandem.compiler.machines.gpu.machine import GpuMachine
 from tandem.compiler.machines.gpu.schedules.generic import gpu_schedule
+from tandem.compiler.machines.gpu.schedules.tile_template import (
+    TILES,
+    default_choice,
+    products_of,
+)
 from tandem.compiler.plan.parts import ArtifactParts, Invocation
+from tandem.compiler.plan.pattern import Match
+from tandem.compiler.plan.planner import Plan
+from tandem.compiler.plan.schedule_template import Arguments, KernelMatch
 from tandem.compiler.plan.target import Backend, Target
 from tandem.compiler.te import Tensor
 from tandem.compiler.te.build import macs_of
+from tandem.compiler.te.knobs import Choice
 from tandem.runtime.artifact import Step
-from tandem.runtime.artifact.opencl import OpenClCode
+from tandem.runtime.artifact.gpu_code import GpuCode
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,24 +76,45 @@ class GpuKernel:
         Useful multiply-accumulates.
     """
 
-    code: OpenClCode
+    code: GpuCode
     operands: tuple[int, ...]
     operators: tuple[str, ...]
     macs: int
 
 
-def gpu_kernel(kernel: Function, machine: GpuMachine) -> GpuKernel:
-    """A kernel, scheduled, lowered, checked for races and written in OpenCL C.
+@dataclass(frozen=True, slots=True)
+class TiledKernel:
+    """A kernel of a network with products of matrices.
+
+    Attributes
+    ----------
+    source
+        The name of its result.
+    plan
+        With the tile that it is compiled with.
+    """
+
+    source: str
+    plan: Plan
+
+
+def gpu_kernel(kernel: Function, machine: GpuMachine, choice: Choice | None = None) -> GpuKernel:
+    """A kernel, scheduled, lowered, checked for races and written as text.
+
+    Parameters
+    ----------
+    choice
+        Of `TILES`; by default the compiler's own.
 
     Raises
     ------
     LoweringError
         As `gpu_program`.
     CodegenError
-        As `opencl_text`.
+        As `gpu_code`.
     """
-    outputs, program = _lowered(kernel, machine)
-    code = opencl_code(program)
+    outputs, program = _lowered(kernel, machine, choice)
+    code = gpu_code(program, machine)
     numbers = {param.name: number for number, param in enumerate(kernel.params)}
     operators = tuple(
         let.value.callee.name
@@ -98,22 +128,34 @@ def gpu_kernel(kernel: Function, machine: GpuMachine) -> GpuKernel:
 def gpu_kernel_program(kernel: Function, machine: GpuMachine) -> GpuProgram:
     """A kernel, scheduled, lowered and checked for races. Raises `LoweringError` as
     `gpu_program`."""
-    return _lowered(kernel, machine)[1]
+    return _lowered(kernel, machine, None)[1]
 
 
-def _lowered(kernel: Function, machine: GpuMachine) -> tuple[Sequence[Tensor], GpuProgram]:
+def _lowered(
+    kernel: Function, machine: GpuMachine, choice: Choice | None
+) -> tuple[Sequence[Tensor], GpuProgram]:
     """The tensors that a kernel computes, and the program that does."""
     inputs = placeholders(kernel)
     outputs = tensors(kernel, inputs)
-    schedule = gpu_schedule(*outputs, machine=machine, inputs=inputs, name=kernel.name)
+    if choice is None:
+        schedule = gpu_schedule(*outputs, machine=machine, inputs=inputs, name=kernel.name)
+    else:
+        schedule = TILES.schedule(kernel, choice, machine)
     return outputs, gpu_program(schedule.program, machine)
 
 
 class GpuBackend(Backend):
-    """Compiles kernels to OpenCL C; each kernel once for all artifacts."""
+    """Compiles kernels to text; each kernel once for all artifacts.
+
+    Attributes
+    ----------
+    planned
+        The kernels with products, by the names of their results.
+    """
 
     def __init__(self, target: Target[GpuMachine]) -> None:
         self.target = target
+        self.planned: dict[str, TiledKernel] = {}
         self._compiled: dict[str, GpuKernel] = {}
 
     def passes(self) -> tuple[GraphPass, ...]:
@@ -121,9 +163,10 @@ class GpuBackend(Backend):
 
     def step(self, call: Invocation, parts: ArtifactParts) -> Step:
         kernel = call.kernel
+        choice = self._choice(call)
         if kernel.digest not in self._compiled:
             parts.progress(f"compiling {kernel.name}")
-            self._compiled[kernel.digest] = gpu_kernel(kernel, self.target.machine)
+            self._compiled[kernel.digest] = gpu_kernel(kernel, self.target.machine, choice)
         made = self._compiled[kernel.digest]
         name = kernel.name
         while parts.code.get(name, made.code) is not made.code:
@@ -139,3 +182,15 @@ class GpuBackend(Backend):
             macs=made.macs,
             reason=call.reason or "",
         )
+
+    def _choice(self, call: Invocation) -> Choice | None:
+        """The tile of a kernel's products, by records if they have one; None without products."""
+        products = products_of(call.kernel)
+        if not products:
+            return None
+        tuned = None if self.target.tuned is None else self.target.tuned.choice(TILES, call.kernel)
+        choice = tuned or default_choice(products, self.target.machine)
+        found = KernelMatch(Call(call.kernel, ()), Match((), {}))
+        plan = Plan(TILES, found, call.kernel, Arguments(), choice)
+        self.planned[call.name] = TiledKernel(call.name, plan)
+        return choice

@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
+
+
+class KernelLanguage(Enum):
+    """The language in which kernels are given to the device's driver."""
+
+    OPENCL_C = "OpenCL C"
+    PTX = "PTX"
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +25,19 @@ class GpuMachine:
         The most threads of a block.
     shared_bytes
         The most bytes of a block's shared memory.
+    language
+        Of its kernels.
+    processor
+        The least GPU that PTX is for, by LLVM's name; empty for OpenCL C.
     """
 
     name: str = "opencl"
     threads: int = 256
     shared_bytes: int = 32 * 1024
+    language: KernelLanguage = KernelLanguage.OPENCL_C
+    processor: str = ""
+
+
+def nvidia_gpu(processor: str = "sm_80") -> GpuMachine:
+    """NVIDIA's GPUs by their driver, from a processor on."""
+    return GpuMachine("cuda", language=KernelLanguage.PTX, processor=processor)

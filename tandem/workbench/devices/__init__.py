@@ -3,6 +3,15 @@
 from tandem.workbench.devices.accelerator import Accelerator
 from tandem.workbench.devices.cpu import PROCESSOR_NAMES, Cpu
 from tandem.workbench.devices.device import TargetDevice
-from tandem.workbench.devices.opencl import OpenCl
+from tandem.workbench.devices.on_gpu import GPUS, Cuda, OnGpu, OpenCl
 
-__all__ = ["PROCESSOR_NAMES", "Accelerator", "Cpu", "OpenCl", "TargetDevice"]
+__all__ = [
+    "GPUS",
+    "PROCESSOR_NAMES",
+    "Accelerator",
+    "Cpu",
+    "Cuda",
+    "OnGpu",
+    "OpenCl",
+    "TargetDevice",
+]

@@ -17,6 +17,7 @@ from tandem.compiler.machines.cpu.codegen import CpuTarget
 from tandem.runtime.artifact import (
     Arena,
     Artifact,
+    InPlace,
     Kept,
     Manifest,
     Output,
@@ -355,7 +356,8 @@ def _expressions(
     copies: dict[str, str] = {}
     for port in outputs:
         name = f"outputs->{port.spelled}"
-        if isinstance(port.tensor.place, Output) and port.tensor.name not in ports:
+        # In C an output has memory of its own, wherever it may lie.
+        if isinstance(port.tensor.place, Output | InPlace) and port.tensor.name not in ports:
             ports[port.tensor.name] = name
         else:
             copies[name] = port.tensor.name

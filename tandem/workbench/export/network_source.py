@@ -20,6 +20,7 @@ from tandem.runtime.artifact import (
     CallFunction,
     ConstantPlace,
     FunctionCode,
+    InPlace,
     Input,
     Instruction,
     Jump,
@@ -389,7 +390,7 @@ class NetworkSource:
                 return f"frame + {self._offset(name)}"
             case ConstantPlace():
                 return f"{self.constants} + {self.weights[name]}"
-            case Input() | Output():
+            case Input() | Output() | InPlace():
                 return f"s->{self.ports[name]}"
             case _:
                 raise ExportError(f"{name} stays on a device")

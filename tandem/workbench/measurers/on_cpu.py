@@ -70,11 +70,11 @@ class CpuLayer:
 
     def noise(self) -> list[Array]:
         """An array for each parameter."""
-        return _noise(self.workload.kernel)
+        return noise_of(self.workload.kernel)
 
     def reference(self, arrays: list[Array]) -> list[Array]:
         """The results that all choices have to give."""
-        return [_reference(self.workload.kernel, arrays)]
+        return [reference_of(self.workload.kernel, arrays)]
 
 
 class MeasuredLayer(Protocol):
@@ -111,7 +111,7 @@ class CpuMeasurer:
             call, results = _loaded(layer.kernel(choice), layer.machine, self._arrays)
             with _on_one_core(layer.machine.threads == 1):
                 call()
-                if not all(map(_close, results, self._reference)):
+                if not all(map(close, results, self._reference)):
                     return Outcome.failed("its result differs from the reference")
                 return Outcome.measured(_median_seconds(call, layer.machine.threads))
         except CompilerError as error:
@@ -146,7 +146,7 @@ def alternated(calls: Sequence[Callable[[], object]], threads: int, rounds: int)
     return seconds
 
 
-def _noise(kernel: Function) -> list[Array]:
+def noise_of(kernel: Function) -> list[Array]:
     """An array for each parameter."""
     wanted = []
     for param in kernel.params:
@@ -169,7 +169,7 @@ def noise(wanted: Iterable[tuple[tuple[int, ...], np.dtype[Any]]]) -> list[Array
     return arrays
 
 
-def _reference(kernel: Function, arrays: list[Array]) -> Array:
+def reference_of(kernel: Function, arrays: list[Array]) -> Array:
     """The kernel's result by the generic schedule, which packs nothing."""
     found = evaluate(kernel, arrays, NativeRunner(threads=1))
     assert isinstance(found, np.ndarray), "a layer's kernel has one result"
@@ -196,7 +196,7 @@ def _loaded(
     return lambda: run(inputs, results), results
 
 
-def _close(found: Array, wanted: Array) -> bool:
+def close(found: Array, wanted: Array) -> bool:
     if found.dtype.kind != "f":
         return bool((found == wanted).all())
     most = TOLERANCE * float(np.abs(wanted).max(initial=0))

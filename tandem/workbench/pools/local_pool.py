@@ -9,12 +9,12 @@ import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from multiprocessing.connection import wait
-from threading import Thread, current_thread, main_thread
+from threading import Thread
 from types import TracebackType
 from typing import Any, Generic
 
+from tandem.base.interrupts import interrupts_held
 from tandem.compiler.tune.pool import Failed, Job, R, measure_packed, packed
 from tandem.compiler.tune.trial import Outcome
 
@@ -92,7 +92,9 @@ class LocalPool(Generic[R]):
     def _submit(self, job: bytes, choice: Any, limit: float) -> Future[R]:
         executor = self._running()
         # This may start a process.
-        with _interrupts_held():
+        # Ctrl-C goes to all processes of a terminal. A new one would report it before it can ignore
+        # it, and one that is half started would be lost.
+        with interrupts_held():
             return executor.submit(measure_packed, job, choice, limit)
 
     def _running(self) -> ProcessPoolExecutor:
@@ -110,29 +112,6 @@ class LocalPool(Generic[R]):
                 process.terminate()
             self._executor.shutdown(wait=True, cancel_futures=True)
             self._executor = None
-
-
-@contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Context in which Ctrl-C waits for the end; processes that are started inside ignore it.
-
-    Ctrl-C goes to all processes of a terminal. A new one would report it before it can ignore it,
-    and one that is half started would be lost.
-    """
-    if current_thread() is not main_thread():
-        # Only the main thread is ever interrupted.
-        yield
-        return
-    held: list[int] = []
-    handler = signal.signal(signal.SIGINT, lambda number, frame: held.append(number))
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        signal.signal(signal.SIGINT, handler)
-        if held:
-            signal.raise_signal(signal.SIGINT)
 
 
 def _initialise(collections: tuple[int, int, int]) -> None:

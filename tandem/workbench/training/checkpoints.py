@@ -17,7 +17,7 @@ from tandem.runtime.inputs import read_archive
 from tandem.workbench.errors import TrainingError
 
 _ABOUT: Final = "about.json"
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +55,11 @@ class State:
         Weights, and what the optimiser keeps, by the names of the step's parameters; in a
         checkpoint also the scales of a training that rounds.
     losses
-        Of the steps of the epoch that is under way.
+        Of the steps of the epoch that is under way, or over and not measured yet.
     seconds
         The time that training has taken so far.
+    rate
+        The learning rate of the last step.
     """
 
     step: int
@@ -65,6 +67,7 @@ class State:
     losses: tuple[float, ...] = ()
     seconds: float = 0.0
     epochs: tuple[Epoch, ...] = field(default=())
+    rate: float = 0.0
 
 
 def write_checkpoint(path: Path, state: State, belongs: Mapping[str, str]) -> None:
@@ -81,6 +84,7 @@ def write_checkpoint(path: Path, state: State, belongs: Mapping[str, str]) -> No
         "step": state.step,
         "losses": state.losses,
         "seconds": state.seconds,
+        "rate": state.rate,
         "epochs": [asdict(epoch) for epoch in state.epochs],
     }
     text = np.frombuffer(json.dumps(about).encode(), np.uint8)
@@ -116,6 +120,7 @@ def read_checkpoint(path: Path, belongs: Mapping[str, str], like: State) -> Stat
         epochs = tuple(Epoch(**epoch) for epoch in about["epochs"])
         step, losses = int(about["step"]), tuple(map(float, about["losses"]))
         seconds, other = float(about["seconds"]), dict(about["belongs"])
+        rate = float(about["rate"])
     except InputError as error:
         raise TrainingError(f"{path}: no checkpoint, or damaged ({error})") from None
     except (
@@ -139,4 +144,4 @@ def read_checkpoint(path: Path, belongs: Mapping[str, str], like: State) -> Stat
             array.dtype,
         ):
             raise TrainingError(f"{path}: no checkpoint, or damaged (array {name})")
-    return State(step, {name: arrays[name] for name in like.arrays}, losses, seconds, epochs)
+    return State(step, {name: arrays[name] for name in like.arrays}, losses, seconds, epochs, rate)

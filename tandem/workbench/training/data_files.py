@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tandem.compiler.graph.indices import rows_of_tables
 from tandem.compiler.graph.infer import result_of
 from tandem.compiler.graph.nodes import Function
 from tandem.compiler.graph.types import TensorType
@@ -52,7 +53,8 @@ def array_samples(
     ------
     TrainingError
         An array is missing, has another shape than the network's, or values that its element type
-        or the loss has not: NaN, infinity, numbers out of range, classes that there are none of.
+        or the loss has not: NaN, infinity, numbers out of range, classes that there are none of;
+        an index is of no row of a table that the network looks up, as a token of no vocabulary.
     """
     check_input_names(inputs)
     wanted = {TARGET: with_loss(network, loss).params[-1].type}
@@ -73,6 +75,7 @@ def array_samples(
             shape = ", ".join(["N", *map(str, rest)])
             raise TrainingError(f"{what}: {name} is {[*array.shape]}, and not [{shape}]")
         found[inputs.get(name, name)] = _as_type(array, type_.dtype, f"{what}: {name}")
+    _check_indices(network, inputs, found, what)
     samples = ArraySamples(found)
     if not len(samples):
         raise TrainingError(f"{what}: there are no samples")
@@ -85,6 +88,29 @@ def array_samples(
             bad = low if low < 0 else high
             raise TrainingError(f"{what}: {TARGET} has class {bad}: 0 to {classes - 1} are allowed")
     return samples
+
+
+def _check_indices(
+    network: Function, inputs: Mapping[str, str], found: Mapping[str, Array], what: str
+) -> None:
+    """Raise `TrainingError` where an index is out of range: a run would take the nearest row.
+
+    Which inputs are indices, the network's graph says (`rows_of_tables`).
+    """
+    rows = rows_of_tables(network)
+    for name, param in inputs.items():
+        count, array = rows.get(param), found[param]
+        if count is None:
+            continue
+        wrong = np.argwhere((array < -count) | (array >= count))
+        if len(wrong):
+            place = tuple(wrong[0])
+            sample, *rest = (int(each) for each in place)
+            where = f" at {rest}" if rest else ""
+            raise TrainingError(
+                f"{what}: {name} of sample {sample} has {array[place]}{where}, an index of a table "
+                f"of {count} rows: {-count} to {count - 1} are allowed"
+            )
 
 
 def _classes(network: Function, loss: Loss) -> int:

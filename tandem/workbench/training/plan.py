@@ -21,6 +21,7 @@ from tandem.workbench.training.data_files import array_samples
 from tandem.workbench.training.digits import OPTIONS, digits_samples
 from tandem.workbench.training.rounded import RoundedTraining
 from tandem.workbench.training.samples import Array, ArraySamples
+from tandem.workbench.training.step import StepMemory
 from tandem.workbench.training.trainable import Trainable, trainable
 from tandem.workbench.training.trainer import Checkpoints, Report, Trainer, TrainingOptions
 
@@ -69,8 +70,8 @@ class Plan:
 
     def run(
         self, checkpoints: Checkpoints | None = None, report: Report | None = None
-    ) -> tuple[ModelProto, State]:
-        """The model that was trained, and the state at the end.
+    ) -> tuple[ModelProto, State, StepMemory]:
+        """The model that was trained, the state at the end, and the memory of a step.
 
         Raises
         ------
@@ -85,10 +86,10 @@ class Plan:
                 self.held_out if len(self.held_out) else None,
             )
             state = rounded.run(checkpoints, self.belongs, report)
-            return rounded.model, state
+            return rounded.model, state, rounded.trainer.memory
         trainer = self.trainer()
         state = trainer.run(checkpoints, self.belongs, report)
-        return self.trainable.with_weights(trainer.weights), state
+        return self.trainable.with_weights(trainer.weights), state, trainer.memory
 
 
 def plan_training(
@@ -144,7 +145,7 @@ def plan_training(
         **{
             field.name: str(_plain(getattr(options, field.name)))
             for field in fields(options)
-            if field.name != "threads"
+            if field.name not in ("threads", "memory_limit")
         },
     }
     return Plan(found, samples, unseen, replace(options), weights, belongs, rounding)

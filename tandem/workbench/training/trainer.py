@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from tandem.base.interrupts import interrupts_held
 from tandem.compiler.driver import build
 from tandem.compiler.graph.gradients import Adam, Optimiser, training_step
 from tandem.compiler.graph.nodes import Function
@@ -36,6 +37,7 @@ from tandem.workbench.training.losses import (
 )
 from tandem.workbench.training.samples import Array, Samples
 from tandem.workbench.training.schedules import Schedule
+from tandem.workbench.training.step import compiled_step
 
 Report: TypeAlias = Callable[[State, int], None]
 """Called after each step with the state, and the number of all steps (0 if a time is the limit)."""
@@ -58,6 +60,9 @@ class TrainingOptions:
         trainings are equal.
     threads
         Of this processor; None for all of its cores.
+    memory_limit
+        The most bytes of a step (`Trainer.memory`): what does not fit is computed a second time for
+        gradients, which changes no number. None for any.
     """
 
     loss: Loss = Loss.CROSS_ENTROPY
@@ -71,12 +76,13 @@ class TrainingOptions:
     seconds: float | None = None
     seed: int = 0
     threads: int | None = None
+    memory_limit: int | None = None
 
     def __post_init__(self) -> None:
         limits = [self.epochs, self.steps, self.seconds]
         if sum(limit is not None for limit in limits) != 1:
             raise TrainingError("training has one limit: epochs, steps, or a time")
-        for name in ("rate", "batch", "epochs", "steps", "seconds"):
+        for name in ("rate", "batch", "epochs", "steps", "seconds", "memory_limit"):
             value = getattr(self, name)
             if value is not None and not 0 < value < float("inf"):
                 raise TrainingError(f"{name} is {value}: over 0 is allowed")
@@ -118,10 +124,16 @@ class Trainer:
         Parameters that training does not change. They may be changed between steps
         (`Trainer.fixed`), as scales of weights that are rounded are.
 
+    Attributes
+    ----------
+    memory
+        That of a step: weights and what the optimiser keeps, which a step changes in place; the
+        batch; intermediate values; what kernels take.
+
     Raises
     ------
     TrainingError
-        Parameters, weights and samples do not fit each other.
+        Parameters, weights and samples do not fit each other, or a step its memory limit.
     CompilerError
         An operator has no gradient, or cannot be compiled.
     """
@@ -155,10 +167,11 @@ class Trainer:
         step = training_step(loss, self._weights, options.optimiser, options.clip)
         first = len(loss.params)
         self._rate, self._number = (param.name for param in step.params[first : first + 2])
-        self._kept = [param.name for param in step.params[first + 2 :]]
-        self._step = self._executor(
-            step, ["loss", *(f"next {name}" for name in (*self._weights, *self._kept))]
-        )
+        kept_names = [param.name for param in step.params[first + 2 :]]
+        changed = {f"next {name}": name for name in (*self._weights, *kept_names)}
+        compiled = compiled_step(step, changed, options.threads, options.memory_limit)
+        self._step = Executor(compiled.artifact, [CpuDevice(options.threads)])
+        self.memory = compiled.memory
         self._losses: Executor | None = None
         if held_out is not None and len(held_out):
             measure = with_sample_losses(network, options.loss)
@@ -175,7 +188,7 @@ class Trainer:
 
     @property
     def weights(self) -> dict[str, Array]:
-        """The weights now, by the names of parameters."""
+        """The weights now, by the names of parameters; further steps change these arrays."""
         return {name: self.state.arrays[name] for name in self._weights}
 
     @property
@@ -233,9 +246,11 @@ class Trainer:
             saved = perf_counter()
 
         try:
-            while not self._over(self.state):
-                self._advance(begun)
-                if self._at_end_of_epoch:
+            while self._is_due(self.state) or not self._over(self.state):
+                if not self._is_due(self.state):
+                    self._advance(begun)
+                if self._is_due(self.state):
+                    self._end_epoch(begun)
                     after_epoch()
                 if checkpoints is not None and perf_counter() - saved >= checkpoints.seconds:
                     save()
@@ -308,12 +323,13 @@ class Trainer:
         # The first step has a rate, and the last one too.
         return (self.state.step + 0.5) / self.total
 
-    def _advance(self, begun: float) -> None:
-        """One step, and what follows the last one of an epoch, or of all.
+    def _is_due(self, state: State) -> bool:
+        """Whether an epoch is over, or all steps are, and what they came to is not measured yet."""
+        ended = state.step % self.steps_of_epoch == 0 or self._over(state)
+        return ended and bool(state.losses)
 
-        The state is replaced when all of it is done, so that an interrupt leaves no step whose
-        epoch was not measured.
-        """
+    def _advance(self, begun: float) -> None:
+        """One step. It changes weights in place, so that Ctrl-C waits for its end."""
         options, state = self._options, self.state
         epoch, at = divmod(state.step, self.steps_of_epoch)
         numbers = self._order(epoch)[at * options.batch : (at + 1) * options.batch]
@@ -323,32 +339,36 @@ class Trainer:
             self._rate: np.array(rate, np.float32),
             self._number: np.array(state.step + 1, np.int64),
         }
-        outputs = self._step.run({**self._inputs(data), **state.arrays, **scalars}).outputs
-        loss = float(outputs["loss"])
+        inputs = {**self._inputs(data), **state.arrays, **scalars}
+        with interrupts_held():
+            outputs = self._step.run(inputs).outputs
+            loss = float(outputs["loss"])
+            arrays = {name: outputs[f"next {name}"] for name in state.arrays}
+            seconds = perf_counter() - begun
+            losses = (*state.losses, loss)
+            self.state = State(state.step + 1, arrays, losses, seconds, state.epochs, rate)
+        advice = f"a smaller rate (it was {rate:.3g}) or a bound of gradients may help"
         if not np.isfinite(loss):
-            raise TrainingError(
-                f"the loss is {loss} in step {state.step + 1}: a smaller rate (it was {rate:.3g}) "
-                "or a bound of gradients may help"
-            )
-        arrays = {name: outputs[f"next {name}"] for name in state.arrays}
+            raise TrainingError(f"the loss is {loss} in step {self.state.step}: {advice}")
         for name, array in arrays.items():
             if not np.isfinite(array).all():
                 raise TrainingError(
-                    f"{name} has NaN or infinity after step {state.step + 1}: a smaller rate (it "
-                    f"was {rate:.3g}) or a bound of gradients may help"
+                    f"{name} has NaN or infinity after step {self.state.step}: {advice}"
                 )
-        losses = (*state.losses, loss)
-        new = State(state.step + 1, arrays, losses, perf_counter() - begun, state.epochs)
-        if new.step % self.steps_of_epoch == 0 or self._over(new):
-            held_out, accuracy = (
-                (None, None)
-                if self._losses is None or self._held_out is None
-                else self.measure(self._held_out, {name: arrays[name] for name in self._weights})
-            )
-            seconds = perf_counter() - begun
-            row = Epoch(new.step, fmean(losses), rate, seconds, held_out, accuracy)
-            new = replace(new, losses=(), epochs=(*new.epochs, row), seconds=seconds)
-        self.state = new
+
+    def _end_epoch(self, begun: float) -> None:
+        """Measure what is held out, and add a row. An interrupt before leaves an epoch that is
+        due."""
+        state = self.state
+        held_out, accuracy = (
+            (None, None)
+            if self._losses is None or self._held_out is None
+            else self.measure(self._held_out, self.weights)
+        )
+        seconds = perf_counter() - begun
+        row = Epoch(state.step, fmean(state.losses), state.rate, seconds, held_out, accuracy)
+        epochs = (*state.epochs, row)
+        self.state = replace(state, losses=(), seconds=seconds, epochs=epochs)
 
     def _order(self, epoch: int) -> Array:
         """The order of the samples in an epoch."""

@@ -50,6 +50,16 @@ def test_by_hand() -> None:
     }
 
 
+def test_items_of_a_tuple_have_the_names_of_values() -> None:
+    """As in artifacts, so that each has its place in the plan."""
+    program = "func @f(x: float32[4]) -> float32[1]:\n"
+    program += (
+        "  s = split(x, sizes=[1, 1, 2])\n  a = s[0]\n  b = s[1]\n  y = add(a, b)\n  return y"
+    )
+    found = {live.name: (live.size, live.first, live.last) for live in live_ranges(graph(program))}
+    assert found == {"a": (4, 1, 4), "b": (4, 1, 4), "s.2": (8, 1, 3), "y": (4, 4, 5)}
+
+
 def test_sizes() -> None:
     program = "func @f(x: int{}[3]):\n  y = identity(x)\n  return y"
     for bits, size in ((4, 3), (8, 3), (12, 6), (64, 24)):

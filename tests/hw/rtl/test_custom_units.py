@@ -27,6 +27,15 @@ MORE: Described = (
     ("SHIFTS", "(uint20(a) << n) - (int12(b) >> n)", {"n": "uint4"}),
     ("BOTH", "max(min(a, b), 0 - min(a, b))", {}),
 )
+SATURATING: Described = (
+    ("SATURATE", "sat12(a >> n) + usat5(b) - sat32(a + b)", {"n": "uint5"}),
+    (
+        "NARROW",
+        "sat3(a + b >> n) + min(max(a - b, low), high)",
+        {"n": "uint4", "low": "int6", "high": "int5"},
+    ),
+    ("BYTE", "sat8(a * uint16(b) >> n)", {"n": "uint5"}),
+)
 
 
 def machine(operations: Described, stages: int) -> HardwareConfig:
@@ -38,7 +47,9 @@ def machine(operations: Described, stages: int) -> HardwareConfig:
 
 
 @pytest.mark.parametrize("stages", [1, 2, 3, 4])
-@pytest.mark.parametrize("operations", [OPERATIONS, MORE], ids=["first", "more"])
+@pytest.mark.parametrize(
+    "operations", [OPERATIONS, MORE, SATURATING], ids=["first", "more", "saturating"]
+)
 def test_results(operations: Described, stages: int) -> None:
     """A micro-op enters in each cycle; its result is there `stages` - 1 cycles later."""
     config = machine(operations, stages)

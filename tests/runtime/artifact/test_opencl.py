@@ -5,17 +5,18 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from tandem.runtime.artifact.opencl import GpuArray, GpuLaunch, OpenClCode
+from tandem.runtime.artifact.gpu_code import GpuArray, GpuLaunch
+from tandem.runtime.artifact.opencl import OpenClCode
 from tandem.runtime.errors import ArtifactError
 
 CODE = OpenClCode(
     "double",
     "kernel void k(global const float *a, global float *b) {}",
-    ("-cl-std=CL1.2",),
     (GpuArray("a", (2, 3), "float32"),),
     (GpuArray("b", (2, 3), "float32"),),
     (),
     (GpuLaunch("k", 1, 6, ("a", "b")),),
+    ("-cl-std=CL1.2",),
 )
 
 

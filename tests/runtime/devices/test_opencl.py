@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from tandem.runtime.artifact import Kept, Tensor
-from tandem.runtime.artifact.opencl import GpuArray, GpuLaunch, OpenClCode
+from tandem.runtime.artifact.gpu_code import GpuArray, GpuLaunch
+from tandem.runtime.artifact.opencl import OpenClCode
 from tandem.runtime.devices.opencl import OpenClDevice, opencl_devices
 from tandem.runtime.errors import RunError
 from tests.support.compiler.machines.gpu.on_opencl import opencl_device
@@ -21,11 +22,11 @@ SOURCE = """kernel void twice(global const float *a, global float *b) {
 CODE = OpenClCode(
     "twice",
     SOURCE,
-    (),
     (GpuArray("a", (6,), "float32"),),
     (GpuArray("b", (6,), "float32"),),
     (),
     (GpuLaunch("twice", 2, 3, ("a", "b")),),
+    (),
 )
 DATA = np.arange(6, dtype=np.float32)
 
@@ -47,6 +48,14 @@ def test_memory_of_the_device() -> None:
     second([kept], [result])
     np.testing.assert_array_equal(result, DATA * 4)
     np.testing.assert_array_equal(device.read(tensor, kept), DATA * 2)
+
+
+def test_the_device_s_own_time() -> None:
+    device = opencl_device()
+    run, result = device.load(CODE), np.zeros(6, np.float32)
+    assert 0 < device.seconds_of(lambda: run([DATA], [result])) < 10
+    np.testing.assert_array_equal(result, DATA * 2)
+    assert device.seconds_of(lambda: None) == 0
 
 
 def test_refusals() -> None:

@@ -14,7 +14,7 @@ from tandem.sim.semantics.alu import alu
 from tandem.sim.semantics.chip import make_chip
 from tandem.sim.semantics.custom import make_custom_code
 from tandem.sim.semantics.detail import make_detail
-from tests.hw.rtl.test_custom_units import MORE, OPERATIONS, Described, machine
+from tests.hw.rtl.test_custom_units import MORE, OPERATIONS, SATURATING, Described, machine
 
 NUMBERS = (-(1 << 31), -129, -1, 0, 1, 127, 0xFFFF, (1 << 31) - 1)
 
@@ -62,7 +62,9 @@ def executed(
     np.testing.assert_array_equal(acc, wanted)
 
 
-@pytest.mark.parametrize("operations", [OPERATIONS, MORE], ids=["first", "more"])
+@pytest.mark.parametrize(
+    "operations", [OPERATIONS, MORE, SATURATING], ids=["first", "more", "saturating"]
+)
 @pytest.mark.parametrize("features", [(), (Feature.INPUT_OPERANDS,)], ids=["base", "inp"])
 def test_steps(operations: Described, features: tuple[Feature, ...]) -> None:
     config = machine(operations[: 3 - len(features)], 2).replace(

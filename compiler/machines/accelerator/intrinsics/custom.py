@@ -16,7 +16,7 @@ from tandem.compiler.machines.accelerator.intrinsics.base import (
     element_function,
 )
 from tandem.compiler.machines.accelerator.intrinsics.scopes import OnChip
-from tandem.hw.alu_terms import TermOp, fold
+from tandem.hw.alu_terms import Cast, TermOp, fold
 from tandem.hw.config import HardwareConfig
 from tandem.hw.custom_operations import CustomOperation
 from tandem.hw.features import Feature
@@ -93,9 +93,16 @@ def custom_value(
         lambda name: named[name],
         lambda value: const(value, INT64),
         _applied,
-        lambda one, value: _low_bits(value, one.width, signed=one.signed),
+        _cast,
     )
     return cast(value, INT32)
+
+
+def _cast(one: Cast, value: Expr) -> Expr:
+    if one.saturates:
+        low, high = (const(limit, INT64) for limit in one.limits)
+        return minimum(maximum(value, low), high)
+    return _low_bits(value, one.width, signed=one.signed)
 
 
 def _low_bits(value: Expr, width: int, *, signed: bool) -> Expr:

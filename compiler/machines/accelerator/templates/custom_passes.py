@@ -172,9 +172,16 @@ def _chain(
     if isinstance(term, Name) and term.name == "a" and count == 0:
         yield bound
         return
-    if isinstance(term, Cast) and (term.width, term.signed) == (BITS, True):
-        yield from _chain(operation, term.term, count, steps, bound, wraps=True)
-        return
+    match term:
+        case Cast(saturates=True):
+            low, high = map(Number, term.limits)
+            term = Binary(TermOp.MIN, Binary(TermOp.MAX, term.term, low), high)
+        case Cast(width=width, signed=signed):
+            if (width, signed) == (BITS, True):
+                yield from _chain(operation, term.term, count, steps, bound, wraps=True)
+            return
+        case _:
+            pass
     if count and steps[count - 1].identity:
         yield from _chain(operation, term, count - 1, steps, bound, wraps=wraps)
     if not isinstance(term, Binary) or not (wraps or term.op in _WITHIN):

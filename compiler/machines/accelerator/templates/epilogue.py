@@ -7,7 +7,7 @@ per-channel values in ACC or PAR, and residual tensors.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias, TypeVar
 
@@ -42,6 +42,7 @@ from tandem.compiler.machines.accelerator.templates.parameter_passes import (
     SCALE,
     RequantisePass,
 )
+from tandem.compiler.plan.record_fields import UNLESS_NONE
 from tandem.compiler.plan.space import Ints
 from tandem.compiler.te import Tensor, compute, placeholder
 from tandem.compiler.te.schedule import Sketch
@@ -84,7 +85,7 @@ class AluPass:
     kind: OperandKind = OperandKind.IMMEDIATE
     dtype: DType = INT32
     before: tuple[AluPass, ...] = ()
-    parameters: str | None = None
+    parameters: str | None = field(default=None, repr=False, metadata=UNLESS_NONE)
 
     @property
     def name(self) -> str:

@@ -200,15 +200,15 @@ _LONGEST = 200
 """The maximum number of nodes of an expression after inlining."""
 
 
-def inline_stages(schedule: Schedule) -> Schedule:
-    """Inline stages whose elements are read by one stage, about once each.
+def inline_stages(schedule: Schedule, kept: Sequence[str] = ()) -> Schedule:
+    """Inline stages whose elements are read by one stage, about once each; not those `kept`.
 
     Element-wise operators are thus inlined; a stage whose elements are read several times, such as
     a convolution's padded image, is not. A stage that only moves elements is inlined into any stage
     that is no reduction.
     """
     for name in [each.name for each in blocks(schedule.program.body)]:
-        if _can_inline(schedule.program, name):
+        if name not in kept and _can_inline(schedule.program, name):
             schedule = schedule.compute_inline(name)
     return schedule
 

@@ -31,8 +31,20 @@ def ptx_text(program: GpuProgram, processor: str = PROCESSORS[0]) -> str:
         formula here, or has memory of another scope than a GPU's; if LLVM has no code for NVIDIA's
         GPUs.
     """
-    if processor not in PROCESSORS:
-        raise CodegenError(f"no PTX for {processor}: there is for {', '.join(PROCESSORS)}")
+    _check(processor)
     target = CpuTarget(TRIPLE, processor, ())
     machine = machine_of(target)
     return str(machine.emit_assembly(optimise(llvm_text(program, target), machine)))
+
+
+def capability_of(processor: str) -> tuple[int, int]:
+    """The compute capability that NVIDIA's drivers give for a processor. Raises `CodegenError` as
+    `ptx_text` for one that is not among `PROCESSORS`."""
+    _check(processor)
+    number = int(processor.removeprefix("sm_"))
+    return number // 10, number % 10
+
+
+def _check(processor: str) -> None:
+    if processor not in PROCESSORS:
+        raise CodegenError(f"no PTX for {processor}: there is for {', '.join(PROCESSORS)}")

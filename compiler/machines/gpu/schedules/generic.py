@@ -1,4 +1,4 @@
-"""A GPU schedule for any operators: a thread for each element."""
+"""A GPU schedule for any operators."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from tandem.compiler.ir.visit import blocks
 from tandem.compiler.machines.cpu.schedules.generic import inline_stages
 from tandem.compiler.machines.gpu.machine import GpuMachine
 from tandem.compiler.machines.gpu.schedules.products import as_products
-from tandem.compiler.machines.gpu.schedules.tiles import tile_of, tiled
+from tandem.compiler.machines.gpu.schedules.rows import by_rows
+from tandem.compiler.machines.gpu.schedules.tiles import Tile, tile_of, tiled
+from tandem.compiler.machines.gpu.schedules.trees import in_blocks, reader_reduces, with_trees
 from tandem.compiler.te import Tensor
 from tandem.compiler.te.schedule import Schedule
 from tandem.compiler.te.tree import axes_of, extent_of, find_block, loops_on_path, path_to
@@ -26,19 +28,32 @@ def gpu_schedule(
     machine: GpuMachine,
     inputs: Sequence[Tensor] = (),
     name: str | None = None,
+    tile: Tile | None = None,
 ) -> Schedule:
-    """A schedule with element-wise stages inlined; products of matrices by tiles, and for each
-    other stage a launch, in which a thread for each element reduces in its own memory.
+    """A schedule with element-wise stages inlined; products of matrices by tiles, reductions of
+    many terms to few elements by trees, and for each other stage a launch, in which a thread for
+    each element reduces in its own memory.
 
     Parameters
     ----------
     outputs, inputs, name
         Parameters of `Schedule.of`.
+    tile
+        Of all products; by default `tile_of`.
     """
-    made, products = as_products(outputs)
-    schedule = inline_stages(Schedule.of(*made, inputs=inputs, name=name))
+    made, products = as_products(outputs, lambda product: (tile or tile_of(product, machine)).sides)
+    made, trees = with_trees(made, [each.stage for each in products], machine)
+    start = Schedule.of(*made, inputs=inputs, name=name)
+    schedule = inline_stages(start)
+    if reduced_again := [each.result for each in trees if reader_reduces(schedule, each)]:
+        schedule = inline_stages(start, reduced_again)
     for product in products:
-        schedule = tiled(schedule, product, tile_of(product, machine))
+        schedule = tiled(schedule, product, tile or tile_of(product, machine))
+    together = None if products else by_rows(schedule, trees, machine)
+    if together is not None:
+        return together
+    for tree in trees:
+        schedule = in_blocks(schedule, tree)
     for stage in [each.name for each in blocks(schedule.program.body)]:
         if all(loop.kind is LoopKind.SERIAL for loop in _loops(schedule, stage)):
             schedule = on_threads(schedule, stage, machine)

@@ -7,17 +7,18 @@ one schedule.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import TypeAlias
 
-from tandem.compiler.ir.expr import Binary, Cast, Expr, Load, Var
+from tandem.compiler.ir.expr import Binary, Cast, Const, Expr, Load, Select, Var
 from tandem.compiler.ir.operations import BinaryOp
 from tandem.compiler.ir.ops import cast, index
-from tandem.compiler.ir.visit import rewrite_expr, subexpressions, substitute, variables
+from tandem.compiler.ir.visit import subexpressions, substitute, variables
+from tandem.compiler.machines.gpu.schedules.rewriting import digits, new_name, plain, rewritten
 from tandem.compiler.te import Tensor
-from tandem.compiler.te.build import stages
-from tandem.compiler.te.tensor import Combiner, Compute, ReduceAxis, compute, reduce_axis
+from tandem.compiler.te.tensor import Combiner, Compute, compute, reduce_axis
 
 _LEAST = 16
 """The fewest rows and columns, and terms, of what is a product: others have no use for tiles."""
@@ -35,6 +36,8 @@ class Product:
         The stages of its operands, with the axes b, m, k and b, k, n.
     batch, rows, columns, terms
         Their extents.
+    bytes
+        Of an element of the larger operand, as it is loaded.
     """
 
     stage: str
@@ -44,50 +47,42 @@ class Product:
     rows: int
     columns: int
     terms: int
+    bytes: int = 4
 
 
-def as_products(outputs: Sequence[Tensor]) -> tuple[tuple[Tensor, ...], tuple[Product, ...]]:
+Multiples: TypeAlias = Callable[[Product], tuple[int, int, int]]
+"""Of which rows, columns and terms of a product become multiples."""
+
+
+def as_products(
+    outputs: Sequence[Tensor], multiples: Multiples = lambda _: (1, 1, 1)
+) -> tuple[tuple[Tensor, ...], tuple[Product, ...]]:
     """The tensor expressions with each large sum of products as a product of matrices; the terms of
-    an element keep their order."""
-    taken = {each.name for each in stages(outputs)}
-    made: dict[str, Tensor] = {}
-    products = []
-    for tensor in stages(outputs):
-        if tensor.source is None:
-            made[tensor.name] = tensor
-            continue
-        source = _replaced(tensor.source, made)
-        found = _product(tensor, source, taken)
-        if found is not None:
-            made[tensor.name], product = found
-            taken |= {product.stage, product.left, product.right}
-            products.append(product)
-        elif source is tensor.source:
-            made[tensor.name] = tensor
-        else:
-            made[tensor.name] = Tensor(
-                tensor.name, tensor.shape, tensor.dtype, tensor.scope, source=source
-            )
-    return tuple(made[each.name] for each in outputs), tuple(products)
+    an element keep their order.
+
+    Parameters
+    ----------
+    multiples
+        Operands have zeros beyond their rows, columns and terms, up to these multiples: of whole
+        tiles no product is under a condition.
+    """
+    products: list[Product] = []
+
+    def as_product(tensor: Tensor, source: Compute, taken: set[str]) -> Tensor | None:
+        found = _product(tensor, source, taken, multiples)
+        if found is None:
+            return None
+        made, product = found
+        taken |= {product.stage, product.left, product.right}
+        products.append(product)
+        return made
+
+    return rewritten(outputs, as_product), tuple(products)
 
 
-def _replaced(source: Compute, made: Mapping[str, Tensor]) -> Compute:
-    """The computation on the new tensors of these names."""
-
-    def on_new(expr: Expr) -> Expr:
-        match expr:
-            case Load(buffer=Tensor(name=name) as old, indices=indices) if made[name] is not old:
-                return Load(made[name], indices)
-            case _:
-                return expr
-
-    value = rewrite_expr(source.value, on_new)
-    if value is source.value:
-        return source
-    return Compute(source.axes, value, source.combiner, source.reduce_axes, source.start)
-
-
-def _product(tensor: Tensor, source: Compute, taken: set[str]) -> tuple[Tensor, Product] | None:
+def _product(
+    tensor: Tensor, source: Compute, taken: set[str], multiples: Multiples
+) -> tuple[Tensor, Product] | None:
     """The tensor as it reads a product of matrices, and that; None if it is none, or small."""
     term = source.value
     if source.combiner is not Combiner.SUM or source.start is None or source.start.value != 0:
@@ -108,34 +103,43 @@ def _product(tensor: Tensor, source: Compute, taken: set[str]) -> tuple[Tensor, 
     if min(sizes[1], sizes[2], depth) < _LEAST or not sizes[0]:
         return None
 
-    def named(suffix: str) -> str:
-        name = f"{tensor.name}_{suffix}"
-        while name in taken:
-            name += "_"
-        return name
-
-    plain = [_plain(each) for each in factors]
-    narrow = [_narrow(each) for each in plain]
+    narrow = [_narrow(plain(each)) for each in factors]
     whole = {**extents, **terms}
+    stages = [new_name(tensor, each, taken) for each in ("product", "left", "right")]
+    size = max(each.dtype.holder.numpy.itemsize for each in narrow)
+    found = Product(stages[0], stages[1], stages[2], sizes[0], sizes[1], sizes[2], depth, size)
+    padded = [
+        -(-extent // multiple) * multiple
+        for extent, multiple in zip((*sizes[1:], depth), multiples(found), strict=True)
+    ]
+
+    m_size, n_size, k_size = padded
+    axes = (sizes[0], sizes[1], depth), (sizes[0], depth, sizes[2])
+    wholes = (sizes[0], m_size, k_size), (sizes[0], k_size, n_size)
 
     def factor(number: int, at: Sequence[tuple[Sequence[str], Var]]) -> Expr:
         values: dict[str, Expr] = {}
         for names, var in at:
-            values |= _digits(var, [(name, whole[name]) for name in names])
-        return substitute(narrow[number], values)
+            values |= digits(var, [(name, whole[name]) for name in names])
+        value = substitute(narrow[number], values)
+        for (_, var), extent, beyond in zip(at, axes[number], wholes[number], strict=True):
+            if extent < beyond:
+                zero = Const(0.0 if value.dtype.is_float else 0, value.dtype)
+                value = Select(Binary(BinaryOp.LT, var, index(extent)), value, zero)
+        return value
 
     names = [*terms]
     left = compute(
-        (sizes[0], sizes[1], depth),
+        wholes[0],
         lambda b, m, k: factor(0, [(batch, b), (rows, m), (names, k)]),
-        named("left"),
+        stages[1],
     )
     right = compute(
-        (sizes[0], depth, sizes[2]),
+        wholes[1],
         lambda b, k, n: factor(1, [(batch, b), (names, k), (columns, n)]),
-        named("right"),
+        stages[2],
     )
-    k = reduce_axis(depth, "k")
+    k = reduce_axis(k_size, "k")
 
     def element(b: Var, m: Var, n: Var) -> Expr:
         first = cast(left[b, m, k], factors[0].dtype)
@@ -143,12 +147,12 @@ def _product(tensor: Tensor, source: Compute, taken: set[str]) -> tuple[Tensor, 
 
     b, m, n = Var("b"), Var("m"), Var("n")
     sums = Compute((b, m, n), element(b, m, n), Combiner.SUM, (k,), source.start)
-    shape = (sizes[0], sizes[1], sizes[2])
-    product = Tensor(named("product"), shape, tensor.dtype, source=sums)
+    shape = (sizes[0], m_size, n_size)
+    product = Tensor(found.stage, shape, tensor.dtype, source=sums)
     at = tuple(_number([(name, extents[name]) for name in part]) for part in (batch, rows, columns))
     result = Compute(source.axes, Load(product, at))
     made = Tensor(tensor.name, tensor.shape, tensor.dtype, tensor.scope, source=result)
-    return made, Product(product.name, left.name, right.name, *shape, depth)
+    return made, found
 
 
 def _reads(expr: Expr) -> bool:
@@ -156,31 +160,11 @@ def _reads(expr: Expr) -> bool:
     return any(isinstance(each, Load) for each in subexpressions(expr))
 
 
-def _plain(expr: Expr) -> Expr:
-    """The expression with variables in place of reduction axes, of the same names."""
-
-    def plain(node: Expr) -> Expr:
-        return Var(node.name) if isinstance(node, ReduceAxis) else node
-
-    return rewrite_expr(expr, plain)
-
-
 def _narrow(expr: Expr) -> Expr:
     """What is widened to a factor, of which a copy takes fewer bytes."""
     if isinstance(expr, Cast) and expr.operand.dtype.bits < expr.dtype.bits:
         return _narrow(expr.operand)
     return expr
-
-
-def _digits(number: Var, axes: Sequence[tuple[str, int]]) -> dict[str, Expr]:
-    """The values of axes that a number counts, the last one fastest."""
-    values: dict[str, Expr] = {}
-    left: Expr = number
-    for position, (name, extent) in enumerate(reversed(axes)):
-        outermost = position == len(axes) - 1
-        values[name] = left if outermost else left % index(extent)
-        left = left // index(extent)
-    return values
 
 
 def _number(axes: Sequence[tuple[str, int]]) -> Expr:

@@ -49,6 +49,11 @@ class Tile:
     slots: int = 2
 
     @property
+    def sides(self) -> tuple[int, int, int]:
+        """Rows, columns and terms that are in shared memory."""
+        return self.rows, self.columns, self.depth
+
+    @property
     def threads(self) -> int:
         """The threads of a block."""
         return self.rows // self.thread_rows * (self.columns // self.thread_columns)
@@ -177,7 +182,10 @@ def _together(
     """The schedule with an operand's tile loaded by all threads of a block."""
     schedule = schedule.set_scope(operand, SHARED).compute_at(operand, near, "tile_k")
     schedule = schedule.fuse(operand, *axes, "element")
-    schedule = schedule.split(operand, "element", tile.threads, ("step", "thread"))
+    loop = find_loop(schedule.program.body, f"{operand}.element")
+    assert loop is not None, "fused"
+    lanes = min(tile.threads, extent_of(loop))
+    schedule = schedule.split(operand, "element", lanes, ("step", "thread"))
     schedule = schedule.reorder(operand, "thread", "step")
     schedule = schedule.bind(operand, "thread", "threads")
     return schedule.multi_buffer(operand, tile.slots) if tile.slots > 1 else schedule

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tandem.workbench.table import Table
+from tandem.workbench.training.step import StepMemory
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,8 @@ class TrainingPage:
         The number of samples that were measured only.
     epochs
         A row for each: `tandem.Training.epochs`.
+    memory
+        Of a step.
     """
 
     title: str
@@ -26,3 +29,4 @@ class TrainingPage:
     held_out: int
     seconds: float
     epochs: Table
+    memory: StepMemory

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.metadata import version
 from pathlib import Path
 
+from tandem.workbench.byte_sizes import shown_bytes
 from tandem.workbench.pages.template import render_template
 from tandem.workbench.pages.training.figures import figures
 from tandem.workbench.pages.training.page import TrainingPage
@@ -20,5 +21,6 @@ def render(page: TrainingPage) -> str:
         last=page.epochs[-1] if len(page.epochs) else None,
         figures=figures(page),
         command=page.command,
+        memory=shown_bytes(page.memory.run.total),
         versions=tuple((tool, version(tool)) for tool in _TOOLS),
     )

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import onnx
 import pytest
 from onnx import numpy_helper
 
 import tandem
+from tandem.hw.memory_model import parse_memory
+from tandem.workbench.export.library import Exported
 from tests.support.compiler.models.models import convolution
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* is calibrated with noise")
@@ -42,3 +46,25 @@ def test_another_model_s_streams_are_not_taken_for_them(processor: str, tmp_path
     mixed = tandem.Artifact(replace(artifact.network, prepared=other.network.prepared))
     exported = mixed.export(tmp_path / "out", name="net")
     assert not {*exported.files} & LAUNCHES
+
+
+def launches(exported: Exported) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((exported.folder / "net_launches.json").read_text())
+    return found
+
+
+def test_cycles_are_for_the_memory_of_the_device(tmp_path: Path) -> None:
+    """Of an artifact from a file, which says nothing of a memory, for that by default."""
+    path = convolution(tmp_path / "net.onnx")
+    cycles = {}
+    for memory in ("edge", "fast"):
+        artifact = tandem.compile(path, "tiny-x", memory=memory)
+        found = launches(artifact.export(tmp_path / memory, name="net"))
+        assert found["memory"] == parse_memory(memory).text
+        cycles[memory] = [launch["cycles"] for launch in found["launches"]]
+    assert cycles["edge"] > cycles["fast"] > [0]
+    artifact.save(tmp_path / "net.tandem")
+    loaded = tandem.Artifact.load(tmp_path / "net.tandem")
+    found = launches(loaded.export(tmp_path / "loaded", name="net"))
+    assert found["memory"] == parse_memory("fast").text
+    assert [launch["cycles"] for launch in found["launches"]] == cycles["fast"]

@@ -82,7 +82,7 @@ def test_a_median_of_seconds(name: str, threads: int) -> None:
 
 def test_a_wrong_result_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     measured, choice = layer("float32")
-    monkeypatch.setattr(on_cpu, "_reference", lambda kernel, arrays: np.zeros((1, 16, 9, 9)))
+    monkeypatch.setattr(on_cpu, "reference_of", lambda kernel, arrays: np.zeros((1, 16, 9, 9)))
     outcome = CpuMeasurer()(measured, choice, float("inf"))
     assert outcome.status is Status.FAILED
     assert outcome.reason == "its result differs from the reference"
@@ -99,16 +99,16 @@ def test_real_results_may_differ_by_their_greatest_times_the_tolerance(
         for share, close in ((0.9, True), (1.1, False)):
             found = wanted.copy()
             found[at] += sign * share * TOLERANCE * 4 * scale
-            assert on_cpu._close(found, wanted) is close
+            assert on_cpu.close(found, wanted) is close
 
 
 def test_other_results_are_equal() -> None:
     zeros, integers = np.zeros(3, np.float32), np.array([1, 100_000], np.int32)
-    assert on_cpu._close(zeros, zeros)
-    assert not on_cpu._close(zeros + np.float32(1e-30), zeros)
-    assert on_cpu._close(np.zeros((0, 2), np.float32), np.zeros((0, 2), np.float32))
-    assert on_cpu._close(integers, integers)
-    assert not on_cpu._close(integers + np.array([0, 1], np.int32), integers)
+    assert on_cpu.close(zeros, zeros)
+    assert not on_cpu.close(zeros + np.float32(1e-30), zeros)
+    assert on_cpu.close(np.zeros((0, 2), np.float32), np.zeros((0, 2), np.float32))
+    assert on_cpu.close(integers, integers)
+    assert not on_cpu.close(integers + np.array([0, 1], np.int32), integers)
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -120,8 +120,8 @@ def test_what_it_is_measured_with(name: str, monkeypatch: pytest.MonkeyPatch) ->
         seen.extend(arrays)
         return reference(kernel, arrays)
 
-    reference = on_cpu._reference
-    monkeypatch.setattr(on_cpu, "_reference", kept)
+    reference = on_cpu.reference_of
+    monkeypatch.setattr(on_cpu, "reference_of", kept)
     measured, choice = layer(name)
     CpuMeasurer()(measured, choice, float("inf"))
     for array, param in zip(seen, measured.workload.kernel.params, strict=True):

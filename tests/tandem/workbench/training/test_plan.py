@@ -123,6 +123,37 @@ func @f(x: {type_}[2], w: float32[3, 1]) -> float32[2, 3]:
         array_samples(arrays, network, {"x": "x"}, Loss.CROSS_ENTROPY)
 
 
+LOOKUP = """
+func @f(tokens: int32[2, 3], table: float32[5, 4], w: float32[3, 12]) -> float32[2, 3]:
+  i = cast(tokens, to=int64)
+  rows = gather(table, i, axis=0)
+  flat = reshape(rows, shape=[2, 12])
+  y = dense(flat, w)
+  return y
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "place", "message"),
+    [
+        (
+            5,
+            (7, 1),
+            r"^data: words of sample 7 has 5 at \[1\], an index of a table of 5 rows: -5 to",
+        ),
+        (-6, (0, 2), r"^data: words of sample 0 has -6 at \[2\], .*: -5 to 4 are allowed$"),
+    ],
+)
+def test_indices_of_no_row(value: int, place: tuple[int, int], message: str) -> None:
+    words = np.random.default_rng(0).integers(-5, 5, (9, 3))
+    arrays = {"words": words, "target": np.zeros(9, int)}
+    given = (graph(LOOKUP), {"words": "tokens"}, Loss.CROSS_ENTROPY)
+    assert len(array_samples(arrays, *given)) == 9
+    words[place] = value
+    with pytest.raises(TrainingError, match=message):
+        array_samples(arrays, *given)
+
+
 def test_probabilities_are_in_their_range(digits: Trainable) -> None:
     x = np.zeros((5, 1, 8, 8), np.float32)
     for value in (1.5, -0.1):

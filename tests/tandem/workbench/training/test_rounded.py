@@ -116,8 +116,9 @@ def test_a_plan_that_rounds_gives_the_rounded_model() -> None:
     samples = ArraySamples({"x": DATA, "target": LABELS})
     few = replace(OPTIONS, epochs=1)
     plan = Plan(found, samples, samples, few, found.weights, {}, TERNARY)
-    trained, state = plan.run()
+    trained, state, memory = plan.run()
     assert state.step == 8
+    assert memory.run.total > 0
     arrays = {each.name: numpy_helper.to_array(each) for each in trained.graph.initializer}
     assert all(len(np.unique(row)) <= 4 for row in arrays["inner.weight"])
 

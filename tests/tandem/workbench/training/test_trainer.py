@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -125,6 +126,67 @@ def test_an_interrupt_while_an_epoch_is_measured_loses_no_row(
         assert replace(one, seconds=0.0) == replace(other, seconds=0.0)
 
 
+def test_ctrl_c_waits_for_the_end_of_a_step(
+    whole: State, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A step changes weights in place: half of one would be lost, and a step would be counted
+    twice."""
+    kept = Checkpoints(tmp_path / "state.npz", seconds=1e9)
+    stopped = trainer()
+    run, calls = stopped._step.run, iter(range(100))
+
+    def pressed(inputs: Any) -> Any:
+        if next(calls) == 6:
+            signal.raise_signal(signal.SIGINT)
+        return run(inputs)
+
+    monkeypatch.setattr(stopped._step, "run", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        stopped.run(kept)
+    assert stopped.state.step == 7
+    found = trainer().run(kept)
+    for name, array in whole.arrays.items():
+        np.testing.assert_array_equal(found.arrays[name], array)
+
+
+def test_a_step_in_less_memory_gives_the_same_weights() -> None:
+    lets, last = [], "x"
+    for at in range(8):
+        lets += [f"  h{at} = dense({last}, w{at})", f"  a{at} = tanh(h{at})"]
+        last = f"a{at}"
+    params = ", ".join(f"w{at}: float32[16, 16]" for at in range(8))
+    signature = f"func @f(x: float32[64, 16], {params}) -> float32[64, 16]:\n"
+    network = graph(signature + "\n".join(lets) + f"\n  return {last}\n")
+    random = np.random.default_rng(3)
+    own: dict[str, Array] = {
+        f"w{at}": (0.3 * random.standard_normal((16, 16))).astype(np.float32) for at in range(8)
+    }
+    x = random.standard_normal((128, 16)).astype(np.float32)
+    data = ArraySamples({"x": x, TARGET: x})
+    options = replace(OPTIONS, loss=Loss.MSE, batch=64, epochs=2, rate=0.01)
+    plain = Trainer(network, own, data, options)
+    assert plain.memory.again == 0
+    # Weights and what the optimiser keeps are changed in place: the loss alone is new.
+    assert plain.memory.run.outputs == 4
+    with pytest.raises(
+        TrainingError, match=r"^a step does not fit in 1 bytes: [\d,]+ is the"
+    ) as error:
+        Trainer(network, own, data, replace(options, memory_limit=1))
+    # What lies outside of the plan is more than the limit, or it is not.
+    with pytest.raises(TrainingError, match=r"^a step does not fit in [\d,]+ bytes: "):
+        Trainer(network, own, data, replace(options, memory_limit=plain.memory.run.inputs + 5_000))
+    least = int(re.findall(r"[\d,]+", str(error.value))[1].replace(",", ""))
+    assert least < plain.memory.run.total
+    limited = Trainer(network, own, data, replace(options, memory_limit=least))
+    assert limited.memory.run.total <= least
+    assert limited.memory.again > 0
+    wanted = plain.run()
+    found = limited.run()
+    assert [row.loss for row in found.epochs] == [row.loss for row in wanted.epochs]
+    for name, array in wanted.arrays.items():
+        np.testing.assert_array_equal(found.arrays[name], array)
+
+
 def test_a_time_that_ends_within_an_epoch() -> None:
     clocked = trainer(replace(OPTIONS, epochs=None, seconds=1e-9))
     state = clocked.run()
@@ -194,6 +256,8 @@ def test_refusals() -> None:
         replace(OPTIONS, steps=5)
     with pytest.raises(TrainingError, match=r"^rate is -1.0: over 0 is allowed$"):
         replace(OPTIONS, rate=-1.0)
+    with pytest.raises(TrainingError, match=r"^memory_limit is 0: over 0 is allowed$"):
+        replace(OPTIONS, memory_limit=0)
     with pytest.raises(TrainingError, match=r"^6 samples are fewer than a batch of 8$"):
         Trainer(graph(NETWORK), weights(), samples(6), OPTIONS)
     wrong = {**weights(), "b": np.zeros(7, np.float32)}

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tandem.compiler.ir import interpreter
 from tandem.compiler.ir.dtypes import FLOAT32, INT8, INT32
-from tandem.compiler.ir.stmt import Stmt
+from tandem.compiler.ir.stmt import If, Stmt, Store
 from tandem.compiler.ir.visit import statements
 from tandem.compiler.machines.gpu.check.accesses import accesses
 from tandem.compiler.machines.gpu.interpreter import Order, run_program
@@ -112,7 +112,7 @@ def test_launches_keep_the_result(name: str) -> None:
 def test_which_are_products() -> None:
     assert as_products([dense()])[1] == (Product("y_product", "y_left", "y_right", 1, 16, 18, 17),)
     assert as_products([convolution(2)])[1] == (
-        Product("y_product", "y_left", "y_right", 1, 32, 16, 18),
+        Product("y_product", "y_left", "y_right", 1, 32, 16, 18, 1),
     )
     assert as_products([batched()])[1][0].batch == 2
     small = matmul()
@@ -131,6 +131,24 @@ def test_launches() -> None:
 def barriers(body: Stmt) -> int:
     """The barriers in the text of a statement."""
     return len([each for each in statements(body) if is_barrier(each)])
+
+
+def test_no_product_is_under_a_condition() -> None:
+    """Of matrices that are no whole tiles, what lies beyond is loaded as zeros."""
+    for make in (dense, convolution):
+        program = gpu_program(gpu_schedule(make(), machine=MACHINE).program, MACHINE)
+        body = grid_of(program.launches[0]).body
+        sums = {
+            store.buffer.name
+            for test in statements(body)
+            if isinstance(test, If)
+            for store in statements(test.body)
+            if isinstance(store, Store)
+        }
+        # The rows that there are not are not written.
+        assert sums <= {"z"}
+    (product,) = as_products([dense()], lambda _: (16, 16, 8))[1]
+    assert (product.rows, product.columns, product.terms) == (16, 18, 17)
 
 
 def test_tiles() -> None:

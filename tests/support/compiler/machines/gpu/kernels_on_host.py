@@ -5,20 +5,22 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeAlias
 
 import numpy as np
 from llvmlite import binding
 from numpy.typing import NDArray
 
 from tandem.compiler.ir.stmt import PrimFunc, parameters
+from tandem.compiler.ir.visit import statements
 from tandem.compiler.machines.cpu.codegen.cpu_target import CpuTarget
 from tandem.compiler.machines.cpu.codegen.machine_code import machine_of, optimise
 from tandem.compiler.machines.gpu.codegen.opencl import kernel_name
 from tandem.compiler.machines.gpu.codegen.ptx import TRIPLE
 from tandem.compiler.machines.gpu.codegen.ptx_module import llvm_text
-from tandem.compiler.machines.gpu.launch import GpuProgram, grid_of
+from tandem.compiler.machines.gpu.launch import GpuProgram, grid_of, is_barrier
 
 _NUMBER = ctypes.CFUNCTYPE(ctypes.c_int32)
 _WAIT = ctypes.CFUNCTYPE(None)
@@ -31,21 +33,19 @@ _HOST_WORDS = {
     "llvm.nvvm.barrier0": "host.barrier",
 }
 """What a module for a GPU says, and one for a processor."""
+RunKernel: TypeAlias = Callable[[str, Sequence[int]], int]
+"""Runs the kernel of a name on the addresses of its buffers; returns the barriers at which a thread
+of its last block waited."""
 
 
-def run_on_host(
-    program: GpuProgram, arrays: Sequence[NDArray[Any]]
-) -> tuple[list[NDArray[Any]], list[int]]:
-    """The outputs of a program, whose memory is full of ones before, and for each launch the
-    barriers at which a thread of its first block waited."""
+@contextmanager
+def host_kernels(program: GpuProgram) -> Iterator[RunKernel]:
+    """A context with what runs a program's kernels."""
     text = llvm_text(program, CpuTarget(TRIPLE, "sm_80", ()))
     host = CpuTarget.host(1)
     for gpu, processor in _HOST_WORDS.items():
         text = text.replace(gpu, processor)
     text = text.replace(TRIPLE, host.triple)
-    held = {each.name: array for each, array in zip(program.inputs, arrays, strict=True)}
-    for buffer in (*program.outputs, *program.scratch):
-        held[buffer.name] = np.ones(buffer.shape, buffer.dtype.numpy)
     here, waits = threading.local(), threading.Barrier(1)
 
     def wait() -> None:
@@ -61,22 +61,29 @@ def run_on_host(
         address = ctypes.cast(callback, ctypes.c_void_p).value
         assert address is not None
         binding.add_symbol(name, address)
+    launches = {kernel_name(each): each for each in program.launches}
     machine = machine_of(host)
-    waited = []
     with binding.create_mcjit_compiler(optimise(text, machine), machine) as engine:
         engine.finalize_object()
-        for launch in program.launches:
+
+        def run(name: str, addresses: Sequence[int]) -> int:
+            nonlocal waits
+            launch = launches[name]
             grid = grid_of(launch)
+            together = any(map(is_barrier, statements(grid.body)))
             waits, counts = threading.Barrier(grid.threads), [0] * grid.threads
             function = _function(engine, launch)
-            pointers = [held[each.name].ctypes.data for each in parameters(launch)]
 
             def thread(block: int, number: int) -> None:
                 here.block, here.thread, here.waited = block, number, 0
-                function(*pointers)  # noqa: B023
-                counts[number] = here.waited  # noqa: B023
+                function(*addresses)
+                counts[number] = here.waited
 
             for block in range(grid.blocks):
+                if not together:
+                    for number in range(grid.threads):
+                        thread(block, number)
+                    continue
                 every = [
                     threading.Thread(target=thread, args=(block, number))
                     for number in range(grid.threads)
@@ -86,7 +93,24 @@ def run_on_host(
                 for one in every:
                     one.join()
             assert len(set(counts)) == 1, "all threads wait at the same barriers"
-            waited.append(counts[0])
+            return counts[0]
+
+        yield run
+
+
+def run_on_host(
+    program: GpuProgram, arrays: Sequence[NDArray[Any]]
+) -> tuple[list[NDArray[Any]], list[int]]:
+    """The outputs of a program, whose memory is full of ones before, and for each launch the
+    barriers at which a thread waited."""
+    held = {each.name: array for each, array in zip(program.inputs, arrays, strict=True)}
+    for buffer in (*program.outputs, *program.scratch):
+        held[buffer.name] = np.ones(buffer.shape, buffer.dtype.numpy)
+    with host_kernels(program) as run:
+        waited = [
+            run(kernel_name(launch), [held[each.name].ctypes.data for each in parameters(launch)])
+            for launch in program.launches
+        ]
     return [held[each.name] for each in program.outputs], waited
 
 

@@ -1,0 +1,105 @@
+"""Tiles as choices: which fit, and what they give."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from tandem.compiler.errors import Refusal
+from tandem.compiler.graph import Call, Function
+from tandem.compiler.graph.passes import InferTypes
+from tandem.compiler.ir import interpreter
+from tandem.compiler.machines.gpu.backend import gpu_kernel
+from tandem.compiler.machines.gpu.interpreter import Order, run_program
+from tandem.compiler.machines.gpu.launch import grid_of
+from tandem.compiler.machines.gpu.lower.lowering import gpu_program, shared_bytes
+from tandem.compiler.machines.gpu.machine import GpuMachine
+from tandem.compiler.machines.gpu.schedules.tile_template import (
+    TILES,
+    default_choice,
+    products_of,
+)
+from tandem.compiler.machines.gpu.schedules.tiles import tile_of
+from tandem.compiler.machines.gpu.target import gpu
+from tandem.compiler.plan.pattern import Match
+from tandem.compiler.plan.planner import fitting_choices
+from tandem.compiler.plan.schedule_template import KernelMatch
+from tandem.compiler.tune.plain import to_plain
+from tests.support.compiler.graph.graphs import graph
+from tests.support.compiler.te.schedules import random_inputs
+
+MACHINE = GpuMachine()
+
+
+def kernel(rows: int = 20, columns: int = 18, terms: int = 17) -> Function:
+    """A product, and what is done with each element."""
+    return InferTypes().apply(
+        graph(
+            f"""
+kernel @k(a: int32[{rows}, {terms}], b: int32[{terms}, {columns}], c: int32[{columns}]):
+  d = matmul(a, b)
+  e = add(d, c)
+  return e
+"""
+        )
+    )
+
+
+def test_the_default() -> None:
+    found = products_of(kernel())
+    choice = default_choice(found, MACHINE)
+    tile = tile_of(found[0], MACHINE)
+    assert (choice["rows"], choice["thread_columns"]) == (tile.rows, tile.thread_columns)
+    made = gpu_kernel(kernel(), MACHINE, choice)
+    assert made.code == gpu_kernel(kernel(), MACHINE).code
+
+
+def test_which_fit() -> None:
+    """What fits is lowered, by what it says of threads and memory."""
+    large = kernel(70, 140, 40)
+    choices = fitting_choices(gpu(MACHINE), TILES, large)
+    everything = TILES.space(large, MACHINE).choices()
+    assert 0 < len(choices) < len(everything)
+    rng = random.Random(1)
+    for row in rng.sample(range(len(choices)), 4):
+        choice = choices.choice(row)
+        program = gpu_program(TILES.schedule(large, choice, MACHINE).program, MACHINE)
+        (launch,) = program.launches
+        grid = grid_of(launch)
+        own = int(choice["thread_rows"]) * int(choice["thread_columns"])
+        assert grid.threads == int(choice["rows"]) * int(choice["columns"]) // own <= 256
+        loaded = (int(choice["rows"]) + int(choice["columns"])) * int(choice["depth"])
+        assert shared_bytes(grid) == 4 * loaded * int(choice["slots"]) <= 32 * 1024
+
+
+def test_results() -> None:
+    choices = fitting_choices(gpu(MACHINE), TILES, kernel())
+    rng = random.Random(2)
+    drawn = [choices.choice(row) for row in rng.sample(range(len(choices)), 2)]
+    schedules = [TILES.schedule(kernel(), each, MACHINE) for each in drawn]
+    arrays = random_inputs(schedules[0].program)
+    wanted = interpreter.run(schedules[0].program, arrays)
+    for schedule in schedules:
+        found = run_program(gpu_program(schedule.program, MACHINE), arrays, Order.BACKWARDS)
+        np.testing.assert_array_equal(found, wanted)
+    names = [each.name for each in schedules[0].program.inputs]
+    by_hand = dict(zip(names, arrays, strict=True))
+    a, b, c = (by_hand[name] for name in "abc")
+    np.testing.assert_array_equal(wanted[0], a @ b + c)
+
+
+def test_workloads_are_recorded_as_text() -> None:
+    assert "matmul(" in to_plain(kernel())
+    with pytest.raises(Refusal, match="they schedule whole kernels"):
+        TILES.bind(KernelMatch(Call(kernel(), ()), Match((), {})), MACHINE)
+
+
+def test_estimates_are_in_the_order_of_waste() -> None:
+    """A tile as large as the product wastes less than one with four times its elements."""
+    space = TILES.space(kernel(), MACHINE).choices()
+    costs = TILES.estimate(kernel(), space, MACHINE)
+    small = space.equals("rows", 32) & space.equals("columns", 32)
+    large = space.equals("rows", 128) & space.equals("columns", 128)
+    assert costs[small].max() < costs[large].min()
