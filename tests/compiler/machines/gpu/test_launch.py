@@ -7,7 +7,7 @@ import pytest
 from tandem.compiler.errors import LoweringError
 from tandem.compiler.ir.parser import parse
 from tandem.compiler.ir.printer import text
-from tandem.compiler.ir.stmt import PrimFunc
+from tandem.compiler.ir.stmt import PrimFunc, Seq
 from tandem.compiler.machines.gpu.launch import INTRINSICS, SHARED, grid_of, is_barrier, launch_of
 
 LAUNCH = """\
@@ -42,7 +42,9 @@ def test_the_parts_and_back() -> None:
 
 
 def test_barriers_are_told_apart() -> None:
-    store, barrier, *_ = grid_of(launch()).body.body  # type: ignore[union-attr]
+    body = grid_of(launch()).body
+    assert isinstance(body, Seq)
+    store, barrier, *_ = body.body
     assert is_barrier(barrier)
     assert not is_barrier(store)
 
