@@ -28,10 +28,10 @@ def changed(artifact: Artifact, **tensors: tuple[Shape, str]) -> Artifact:
     names = {each.name: each.tensor for each in (*manifest.inputs, *manifest.results)}
     types = {names[ROLES[role]]: found for role, found in tensors.items()}
     made = tuple(
-        structs.replace(each, shape=types[each.name][0], dtype=types[each.name][1])
-        if each.name in types
-        else each
-        for each in manifest.tensors
+        structs.replace(tensor, shape=types[tensor.name][0], dtype=types[tensor.name][1])
+        if tensor.name in types
+        else tensor
+        for tensor in manifest.tensors
     )
     # Code and tensors would no longer fit each other, which artifacts check themselves.
     return cast(Artifact, SimpleNamespace(manifest=structs.replace(manifest, tensors=made)))
