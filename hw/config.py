@@ -11,11 +11,17 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from tandem.hw.codings import Coding
+from tandem.hw.custom_operations import (
+    MOST_STAGES,
+    AnyOperation,
+    CustomOperation,
+    free_numbers,
+)
 from tandem.hw.depth_limits import Reduction, depth_remedies
 from tandem.hw.encoding import UOP_BYTES
-from tandem.hw.errors import ConfigError
+from tandem.hw.errors import ConfigError, EncodingError
 from tandem.hw.features import Feature
-from tandem.hw.operations import AluOp
+from tandem.hw.operations import ALU_OPCODE_BITS, AluOp
 from tandem.hw.topology import MemoryId
 
 ACC_BYTES = 4
@@ -84,6 +90,13 @@ class HardwareConfig:
     """Depth of the compute unit's read data buffer, in beats, for the LOADs that it executes."""
 
     features: frozenset[Feature] = frozenset()
+
+    alu_operations: tuple[CustomOperation, ...] = ()
+    """Operations of the ALU beyond those of the instruction set. They have the lowest opcodes that
+    are free, in this order."""
+    alu_stages: int = 1
+    """Stages in which `alu_operations` are computed, up to `MOST_STAGES`: with n, an instruction of
+    these operations leaves n - 1 slots empty before its first micro-op."""
 
     def __post_init__(self) -> None:
         _check_config(self)
@@ -169,6 +182,57 @@ class HardwareConfig:
         """The ALU operations that the machine has."""
         return tuple(op for op in AluOp if op.needs <= self.features)
 
+    @property
+    def custom_operations(self) -> dict[int, CustomOperation]:
+        """The operations of `alu_operations`, by their opcodes."""
+        numbers = free_numbers(self.operations, 1 << ALU_OPCODE_BITS)
+        return dict(zip(numbers, self.alu_operations, strict=False))
+
+    @property
+    def without_second(self) -> tuple[int, ...]:
+        """The opcodes of operations without a second operand, which exclude one from memory."""
+        return tuple(
+            number for number, own in self.custom_operations.items() if not own.reads_second
+        )
+
+    @property
+    def without_immediate(self) -> tuple[int, ...]:
+        """The opcodes of operations whose second operand is in memory, beside parameters."""
+        return tuple(
+            number
+            for number, own in self.custom_operations.items()
+            if own.reads_second and own.parameters
+        )
+
+    @property
+    def alu_opcodes(self) -> tuple[int, ...]:
+        """The opcodes of all operations of the ALU."""
+        return (*self.operations, *self.custom_operations)
+
+    def alu_opcode(self, operation: AnyOperation) -> int:
+        """The opcode of an operation.
+
+        Raises
+        ------
+        EncodingError
+            The machine does not have a custom operation.
+        """
+        if isinstance(operation, AluOp):
+            return operation
+        for number, own in self.custom_operations.items():
+            if own == operation:
+                return number
+        names = ", ".join(own.name for own in self.alu_operations) or "none"
+        raise EncodingError(
+            f"ALU {operation.name} is an operation that {self.name} lacks: alu_operations has "
+            f"{names}"
+        )
+
+    def alu_operation(self, number: int) -> AnyOperation:
+        """The operation with an opcode of `alu_opcodes`."""
+        custom = self.custom_operations.get(number)
+        return AluOp(number) if custom is None else custom
+
     # The bus ----------------------------------------------------------------------------
 
     @property
@@ -196,9 +260,11 @@ class HardwareConfig:
 
 
 def _shown(value: object) -> str:
-    """A field's value; of features their names."""
+    """A field's value; of features and operations their names."""
     if isinstance(value, frozenset):
         return "+".join(sorted(feature.value for feature in value)) or "none"
+    if isinstance(value, tuple):
+        return "+".join(operation.name for operation in value) or "none"
     return str(value)
 
 
@@ -222,6 +288,7 @@ _RANGES = {
     "fetch_buffer": (8, 4096),
     "load_buffer": (2, 1 << 16),
     "compute_buffer": (2, 1 << 16),
+    "alu_stages": (1, MOST_STAGES),
 }
 _BUS_BITS = (64, 128, 256, 512)
 _SRAM_BASE_BITS = 16
@@ -247,6 +314,7 @@ def _check_config(config: HardwareConfig) -> None:
             raise ConfigError(
                 f"{name} is {value}: it must be a power of two, such as {above // 2} or {above}"
             )
+    _check_operations(config)
     _check_memories(config)
     _check_buffers(config)
     _check_encodings(config)
@@ -265,6 +333,24 @@ def _check_name(name: object) -> None:
             f"name is {name!a}: it must be ASCII letters, digits and the characters _ . + -, and "
             f"begin with a letter, a digit or _"
         )
+
+
+def _check_operations(config: HardwareConfig) -> None:
+    operations = config.alu_operations
+    if not isinstance(operations, tuple) or not all(
+        isinstance(operation, CustomOperation) for operation in operations
+    ):
+        raise ConfigError(f"alu_operations is {operations!r}: it must be a tuple of operations")
+    names = [operation.name for operation in operations]
+    if len({*names}) < len(names):
+        raise ConfigError(f"alu_operations has a name twice: {', '.join(names)}")
+    free = free_numbers(config.operations, 1 << ALU_OPCODE_BITS)
+    if len(operations) > len(free):
+        raise ConfigError(
+            f"alu_operations has {len(operations)} operations: {len(free)} opcodes are free"
+        )
+    if config.alu_stages > 1 and not operations:
+        raise ConfigError(f"alu_stages is {config.alu_stages}: without alu_operations it must be 1")
 
 
 def _check_memories(config: HardwareConfig) -> None:

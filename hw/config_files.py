@@ -19,7 +19,8 @@ from tandem.base.input_files import TEXT_BYTES, read_input
 from tandem.base.nearest import did_you_mean
 from tandem.base.paths import AnyPath
 from tandem.hw.config import NAME_LENGTH, HardwareConfig
-from tandem.hw.errors import ConfigError
+from tandem.hw.custom_operations import CustomOperation, operations_from_json
+from tandem.hw.errors import ConfigError, TermError
 from tandem.hw.features import Feature
 from tandem.hw.vta_config import from_vta, is_vta
 
@@ -108,9 +109,14 @@ def parse_json(text: str | bytes, where: str) -> Any:
 
 
 def dump_config(config: HardwareConfig) -> str:
-    """`config` as JSON with every field, which `parse_config` reads back."""
+    """`config` as JSON with every field, which `parse_config` reads back; without those of custom
+    operations where it has none."""
     values = {field.name: getattr(config, field.name) for field in fields(config)}
     values["features"] = sorted(feature.value for feature in config.features)
+    values["alu_operations"] = [operation.to_json() for operation in config.alu_operations]
+    if not config.alu_operations:
+        # As before there were such operations: what is kept by a machine's text stays found.
+        del values["alu_operations"], values["alu_stages"]
     return json.dumps(values, indent=2) + "\n"
 
 
@@ -139,6 +145,8 @@ def _our_fields(values: Mapping[str, Any]) -> dict[str, Any]:
                 arguments[key] = value
             case "features":
                 arguments[key] = _features(value)
+            case "alu_operations":
+                arguments[key] = _operations(value)
             case _:
                 if not isinstance(value, int) or isinstance(value, bool):
                     raise ConfigError(f"{key} is {value!r}: it must be a whole number")
@@ -156,6 +164,13 @@ def _features(value: object) -> frozenset[Feature]:
     if len(set(value)) < len(value):
         raise ConfigError(f"features is {value!r}: a name is there twice")
     return frozenset(known[name] for name in value)
+
+
+def _operations(value: object) -> tuple[CustomOperation, ...]:
+    try:
+        return operations_from_json(value)
+    except TermError as error:
+        raise ConfigError(f"alu_operations: {error}") from None
 
 
 def _kind(value: object) -> str:

@@ -121,7 +121,7 @@ def _placed(specs: FieldSpecs, config: EncodingConfig) -> Iterator[tuple[FieldSp
     """Each field that a machine has, from bit 0 up, with its least significant bit and width."""
     lsb = 0
     for spec in specs:
-        if spec.needs is not None and spec.needs not in config.features:
+        if not spec.on(config.features):
             continue
         width = spec.width if isinstance(spec.width, int) else _index_bits(spec.width, config)
         if lsb // WORD_BITS != (lsb + width - 1) // WORD_BITS:

@@ -20,6 +20,10 @@ class ConfigError(HardwareError):
     """An impossible hardware configuration, or a file that does not describe a configuration."""
 
 
+class TermError(HardwareError):
+    """A text that is no term of ALU operations, or a term that no operation can have."""
+
+
 class MemoryModelError(HardwareError):
     """A memory model's parameter out of range, or a text that does not describe a memory model."""
 

@@ -8,12 +8,13 @@ random instructions of tests are derived from it. An instruction is the tuple of
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from tandem.hw.codings import CODING_BITS, Coding
 from tandem.hw.features import Feature
-from tandem.hw.operations import AluOp
+from tandem.hw.operations import ALU_OPCODE_BITS, AluOp
 from tandem.hw.topology import MemoryId
 
 OPCODE_BITS = 3
@@ -75,6 +76,10 @@ class FieldSpec:
     forced_by: tuple[AluOp, ...] = ()
     use: str = ""
     text: str = ""
+
+    def on(self, features: Set[Feature]) -> bool:
+        """Whether a machine with these extensions has the field."""
+        return self.needs is None or self.needs in features
 
     @property
     def python_name(self) -> str:
@@ -206,7 +211,7 @@ ALU: FieldSpecs = (
     ),
     *_factors("dst", MemoryId.ACC),
     *_factors("src", MemoryId.ACC),
-    FieldSpec("alu_opcode", 3, "operation", AluOp, attribute="op"),
+    FieldSpec("alu_opcode", ALU_OPCODE_BITS, "operation", AluOp, attribute="op"),
     _flag("use_imm", "second operand is the immediate", default=None),
     FieldSpec("imm", 16, "immediate", signed=True),
 )

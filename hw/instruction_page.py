@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tandem.hw.alu_terms import print_term
 from tandem.hw.config import HardwareConfig
 from tandem.hw.encoding import (
     FIELDS_OF,
@@ -97,6 +98,7 @@ def instruction_page(config: HardwareConfig) -> str:
         "| number | operation | gives | needs |",
         "| --- | --- | --- | --- |",
         *(f"| {op.value} | {op.name} | {_OPERATIONS[op]} | {_names(op)} |" for op in AluOp),
+        *_custom_operations(config),
         "",
         "## REQUANTISE",
         "",
@@ -116,6 +118,16 @@ def instruction_page(config: HardwareConfig) -> str:
         *_table(uop_layout(config), MICRO_OP),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _custom_operations(config: HardwareConfig) -> Iterator[str]:
+    """The rows of the operations that the configuration brings along, and their parameters."""
+    for number, operation in config.custom_operations.items():
+        gives = f"`{print_term(operation.result)}`, of operands `a` and `b`"
+        if operation.parameters:
+            types = ", ".join(f"`{each.name}` ({each.type_text})" for each in operation.parameters)
+            gives += f"; from bit 0 of `imm` on: {types}"
+        yield f"| {number} | {operation.name} | {gives} | `{config.name}` |"
 
 
 def _names(item: Opcode | MemoryId | AluOp) -> str:

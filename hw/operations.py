@@ -19,6 +19,8 @@ Int32s = npt.NDArray[np.int32]
 Meaning = Callable[[Any, Any], Any]
 """A function of two int64 numbers, or of two arrays of int64, that `base.jit` can compile."""
 
+ALU_OPCODE_BITS = 3
+"""Width of the field `alu_opcode`."""
 MAX_SHIFT = 31
 """Shift amounts of SHR lie in -MAX_SHIFT..MAX_SHIFT; any other amount is `Fault.SHIFT`."""
 

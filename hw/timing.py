@@ -72,11 +72,28 @@ def tree_levels(block_in: int) -> int:
     return max(levels, 2)
 
 
+def custom_lead(config: HardwareConfig) -> int:
+    """Slots by which a custom operation begins ahead of others: it takes its operands that many
+    stages earlier, and its instruction leaves as many slots empty before its first micro-op."""
+    return config.alu_stages - 1
+
+
+def forward_distance(config: HardwareConfig, *, custom: bool) -> int:
+    """Slots from a micro-op to the first that can use its result where results are not forwarded:
+    as an operand of a custom operation, or else as `FORWARD_DISTANCE` says."""
+    return FORWARD_DISTANCE + (custom_lead(config) if custom else 0)
+
+
 class PipelineStages(NamedTuple):
-    """Stages of the pipeline, counted from a micro-op's issue (rule 6)."""
+    """Stages of the pipeline, counted from a micro-op's issue (rule 6).
+
+    What a custom operation does up to `gather` it does `custom_lead` stages earlier.
+    """
 
     indices: int
-    """Indices are checked, INP and WGT are read."""
+    """Indices are checked."""
+    inputs: int
+    """INP and WGT are read."""
     elements: int
     """Elements of INP and WGT are registered."""
     products: int
@@ -95,9 +112,10 @@ class PipelineStages(NamedTuple):
 
 def pipeline_stages(config: HardwareConfig) -> PipelineStages:
     """The stages of a machine's pipeline. From `read` on they follow each other."""
-    products = INDEX_STAGE + 2
+    inputs = INDEX_STAGE + custom_lead(config)
+    products = inputs + 2
     write = products + tree_levels(config.block_in) + 2
-    return PipelineStages(INDEX_STAGE, INDEX_STAGE + 1, products, *range(write - 4, write + 1))
+    return PipelineStages(INDEX_STAGE, inputs, inputs + 1, products, *range(write - 4, write + 1))
 
 
 def pipeline_depth(config: HardwareConfig) -> int:

@@ -95,7 +95,7 @@ def vta_warnings(
         *_operations(columns),
         *_shifts(columns),
         *_memories(columns),
-        *_extensions(columns),
+        *_extensions(program.config, columns),
     )
 
 
@@ -154,7 +154,7 @@ def _operations(columns: Columns) -> tuple[VtaWarning, ...]:
     operations = np.where(columns.opcode == Opcode.ALU, columns.alu_opcode, AluOp.MIN)
     found = []
     # Those of extensions are found as such.
-    own = (op for op in AluOp if op.needs == BASE and op not in VTA_HARDWARE_OPS)
+    own = (op for op in _BASE_OPS if op not in VTA_HARDWARE_OPS)
     for op in own:
         used = np.flatnonzero(operations == op)
         if len(used):
@@ -166,6 +166,7 @@ def _operations(columns: Columns) -> tuple[VtaWarning, ...]:
     return tuple(found)
 
 
+_BASE_OPS = tuple(op for op in AluOp if op.needs == BASE)
 _ELSEWHERE = {AluOp.MUL: ", which is SHL in Chisel's ALU"}
 
 
@@ -191,7 +192,7 @@ def _memories(columns: Columns) -> tuple[VtaWarning, ...]:
     return (VtaWarning(VtaRule.MEMORY, tuple(used.tolist()), explanation),)
 
 
-def _extensions(columns: Columns) -> tuple[VtaWarning, ...]:
+def _extensions(config: HardwareConfig, columns: Columns) -> tuple[VtaWarning, ...]:
     """By kind of extension, the instructions that use it."""
     alu = columns.opcode == Opcode.ALU
     uses = {
@@ -202,7 +203,11 @@ def _extensions(columns: Columns) -> tuple[VtaWarning, ...]:
         & (columns.memory_type == MemoryId.WGT_CODES),
         "TABLE": columns.opcode == Opcode.TABLE,
         **_extension_fields(columns, Opcode.ALU),
-        **{f"ALU {op.name}": alu & (columns.alu_opcode == op) for op in AluOp if op.needs != BASE},
+        **{
+            f"ALU {config.alu_operation(number).name}": alu & (columns.alu_opcode == number)
+            for number in config.alu_opcodes
+            if number not in _BASE_OPS
+        },
     }
     found = []
     for name, mask in uses.items():

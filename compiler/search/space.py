@@ -13,8 +13,9 @@ from typing import Any
 from tandem.base.input_files import TEXT_BYTES, read_input
 from tandem.compiler.errors import SpaceError
 from tandem.hw.config import HardwareConfig
-from tandem.hw.config_files import load_config, name_of, parse_config, parse_json
-from tandem.hw.errors import ConfigError
+from tandem.hw.config_files import dump_config, load_config, name_of, parse_config, parse_json
+from tandem.hw.custom_operations import operations_from_json
+from tandem.hw.errors import ConfigError, TermError
 from tandem.hw.features import Feature
 from tandem.hw.synthesis.devices import DEVICES, Part
 
@@ -114,7 +115,7 @@ class Space:
             ]
             for dimension in self.dimensions
         }
-        base = {name: _plain(getattr(self.base, name)) for name in ("name", *_FIELDS)}
+        base = json.loads(dump_config(self.base))
         device = self.limits.device
         limits = {"device": None if device is None else device.name, "area": self.limits.area}
         return {"base": base, "fields": values, "limits": limits}
@@ -211,6 +212,11 @@ def _value(name: str, field: str, value: object) -> object:
                 f"space {name}: features has {value!r}: a list of {', '.join(map(str, known))}"
             )
         return frozenset(known[feature] for feature in value)
+    if field == "alu_operations":
+        try:
+            return operations_from_json(value)
+        except TermError as error:
+            raise SpaceError(f"space {name}: {field}: {error}") from None
     if isinstance(value, bool) or not isinstance(value, int):
         raise SpaceError(f"space {name}: {field} has {value!r}: it must be a whole number")
     return value
@@ -232,4 +238,6 @@ def _limits(name: str, values: object) -> Limits:
 def _plain(value: object) -> object:
     if isinstance(value, frozenset):
         return sorted(feature.value for feature in value)
+    if isinstance(value, tuple):
+        return [operation.to_json() for operation in value]
     return value

@@ -19,6 +19,7 @@ from tandem.hw.area.gates import MEMORY_BIT
 from tandem.hw.area.memory_bits import memory_bits
 from tandem.hw.config import HardwareConfig
 from tandem.hw.config_files import parse_config
+from tandem.hw.custom_gates import lane_gates
 from tandem.hw.features import Feature
 from tandem.hw.least_squares import fitted
 from tandem.hw.storage import queue_of, storage_of
@@ -87,7 +88,7 @@ class AreaModel:
             known = self._requantisers
             requantiser = known.get(wanted, max(known.values(), default=0.0))
         rest = float(np.array(rest_terms(config)) @ self._rest_terms)
-        return config.acc_lanes * (lane + requantiser) + rest
+        return config.acc_lanes * (lane + lane_gates(config).nand2 + requantiser) + rest
 
     def total(self, config: HardwareConfig) -> float:
         """The area of a machine, in NAND2, memories included."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, Unpack
 
 from tandem.hw.codings import TABLE_ENTRIES, Coding
 from tandem.hw.config import HardwareConfig
+from tandem.hw.custom_operations import AnyOperation
 from tandem.hw.encoding import Opcode
-from tandem.hw.errors import AssemblyError, EncodingError
+from tandem.hw.errors import AssemblyError, EncodingError, TermError
 from tandem.hw.isa.codec import Codec
 from tandem.hw.isa.instructions import (
     Alu,
@@ -192,28 +193,31 @@ class Assembler:
 
     def alu(
         self,
-        op: AluOp,
+        op: AnyOperation,
         uops: tuple[int, int],
         loops: Sequence[Loop] = (),
         *,
         imm: int | None = None,
+        parameters: Mapping[str, int] | None = None,
         waits_for: Units = (),
         signals: Units = (),
         **extensions: Unpack[AluExtensions],
     ) -> int:
         """Apply `op` to accumulators and the immediate `imm`, or, without one, the accumulators
-        that the micro-ops' `src` names. Micro-ops and loops as for `gemm`. `extensions` are the
+        that the micro-ops' `src` names. An operation of the configuration's own may have
+        `parameters` in place of `imm`. Micro-ops and loops as for `gemm`. `extensions` are the
         flags of `AluExtensions`, each off unless it is given."""
         outer, inner = self._outer_and_inner(loops)
         if outer.wgt or inner.wgt:
             raise AssemblyError(
                 f"{self._where()}: an ALU loop has no wgt factor (reads no weights)"
             )
+        use_imm, imm = self._immediate(op, imm, parameters)
         return self._append(
             Alu(
                 op=op,
-                use_imm=imm is not None,
-                imm=0 if imm is None else imm,
+                use_imm=use_imm,
+                imm=imm,
                 uop_bgn=uops[0],
                 uop_end=uops[1],
                 iter_out=outer.count,
@@ -312,6 +316,27 @@ class Assembler:
     def build(self) -> Program:
         """The program so far; `EncodingError` if it has no instruction."""
         return Program(self.config, b"".join(self._words))
+
+    def _immediate(
+        self, op: AnyOperation, imm: int | None, parameters: Mapping[str, int] | None
+    ) -> tuple[bool, int]:
+        """The fields `use_imm` and `imm`."""
+        if isinstance(op, AluOp) or op.immediate_operand:
+            if parameters:
+                raise AssemblyError(
+                    f"{self._where()}: {op.name} has no parameters, and is given "
+                    f"{', '.join(parameters)}"
+                )
+            return imm is not None, imm or 0
+        if imm is not None:
+            raise AssemblyError(
+                f"{self._where()}: {op.name} takes no immediate: its parameters are "
+                f"{', '.join(each.name for each in op.parameters) or 'none'}"
+            )
+        try:
+            return not op.reads_second, op.immediate(parameters or {})
+        except TermError as error:
+            raise AssemblyError(f"{self._where()}: {error}") from None
 
     def _append(self, instruction: Instruction) -> int:
         try:

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from tandem.hw.config import HardwareConfig
+from tandem.hw.custom_operations import CustomOperation
 from tandem.hw.encoding import (
     FIELDS_OF,
     INSTRUCTION_BYTES,
@@ -36,6 +37,7 @@ from tandem.hw.isa.instructions import (
     opcode_of,
 )
 from tandem.hw.isa.number_texts import numbers_text
+from tandem.hw.operations import AluOp
 from tandem.hw.topology import TOKEN_FLAGS
 
 
@@ -62,7 +64,8 @@ class Codec:
         for writer in flags:
             word |= writer.bits(getattr(instruction.tokens, writer.attribute))
         for writer in numbers:
-            word |= writer.bits(getattr(instruction, writer.attribute))
+            value = getattr(instruction, writer.attribute)
+            word |= writer.bits(self._number(value))
         return word.to_bytes(INSTRUCTION_BYTES, "little")
 
     def decode(self, data: bytes, position: int | None = None) -> Instruction:
@@ -93,7 +96,10 @@ class Codec:
             )
         values = _fields(layout, word)
         self._check_values(opcode, values, position)
-        return _CLASSES[opcode](tokens=_tokens(values), **_arguments(layout, values))
+        arguments = _arguments(layout, values)
+        if opcode is Opcode.ALU:
+            arguments["op"] = self._config.alu_operation(values["alu_opcode"])
+        return _CLASSES[opcode](tokens=_tokens(values), **arguments)
 
     def encode_uop(self, uop: MicroOp) -> bytes:
         """The 4 bytes of `uop`; `EncodingError` where an index does not fit."""
@@ -118,7 +124,7 @@ class Codec:
             if number not in config.memories:
                 message = f"memory id {number} is none of {numbers_text(config.memories)}"
                 raise ProgramError(Fault.MEMORY_ID, position, message)
-        if opcode is Opcode.ALU and values["alu_opcode"] not in config.operations:
+        if opcode is Opcode.ALU and values["alu_opcode"] not in config.alu_opcodes:
             message = f"alu_opcode {values['alu_opcode']} is an extension that {config.name} lacks"
             raise ProgramError(Fault.FEATURE, position, message)
 
@@ -127,7 +133,7 @@ class Codec:
         match instruction:
             case Load(memory=memory) | Store(memory=memory):
                 self._require(memory.needs, f"{opcode.name} of {memory.name}")
-            case Alu(op=op):
+            case Alu(op=AluOp() as op):
                 self._require(op.needs, f"ALU {op.name}")
             case Requantise() | Table():
                 self._require(opcode.needs, opcode.name)
@@ -136,6 +142,10 @@ class Codec:
         for spec in _EXTENSIONS[opcode]:
             if spec.needs is not None and getattr(instruction, spec.python_name) != spec.default:
                 self._require({spec.needs}, f"{opcode.name} {spec.name}")
+
+    def _number(self, value: object) -> object:
+        """A field's value as it is encoded: of a custom operation its opcode."""
+        return self._config.alu_opcode(value) if isinstance(value, CustomOperation) else value
 
     def _require(self, features: Set[Feature], what: str) -> None:
         missing = sorted(each.value for each in features - self._config.features)
@@ -196,10 +206,12 @@ def _tokens(fields: Mapping[str, int]) -> Tokens:
 
 
 def _arguments(layout: WordLayout, fields: Mapping[str, int]) -> dict[str, Any]:
-    """What the class of an instruction takes beside its tokens."""
+    """What the class of an instruction takes beside its tokens and the ALU's operation."""
     found: dict[str, Any] = {}
     for field in layout.fields[len(HEADER) :]:
         value = fields[field.name]
+        if field.kind is AluOp:
+            continue
         found[field.attribute] = value if field.kind is int else field.kind(value)
     return found
 

@@ -51,9 +51,11 @@ def describe(config: HardwareConfig, columns: Columns, position: int, fault: Fau
         case Fault.TOKEN_FLAG:
             return _flag_message(columns, position, kind)
         case Fault.FEATURE:
-            if value("alu_opcode") not in config.operations:
+            if value("alu_opcode") not in config.alu_opcodes:
                 return f"ALU opcode {value('alu_opcode')} is an extension that {config.name} lacks"
-            for spec in own_fields(ALU):
+            if opcode is Opcode.ALU and (operand := _operand_message(config, columns, position)):
+                return operand
+            for spec in (spec for spec in own_fields(ALU) if spec.on(config.features)):
                 if spec.excludes and value(spec.name) and value(spec.excludes):
                     return f"ALU with {spec.name} and {spec.excludes}: it has one second operand"
                 if value("alu_opcode") in spec.forced_by and not value(spec.name):
@@ -72,6 +74,18 @@ def describe(config: HardwareConfig, columns: Columns, position: int, fault: Fau
             return f"{kind} after FINISH: FINISH must be the last instruction"
         case _:
             raise ValueError(f"{fault.name} is no rule of a single instruction")
+
+
+def _operand_message(config: HardwareConfig, columns: Columns, position: int) -> str:
+    """The message for a custom operation with or without an immediate, where it has to be the other
+    way; empty if it is right."""
+    number = int(columns.alu_opcode[position])
+    name = config.alu_operation(number).name
+    if number in config.without_second and not columns.use_imm[position]:
+        return f"ALU {name} without use_imm: it has no second operand"
+    if number in config.without_immediate and columns.use_imm[position]:
+        return f"ALU {name} with use_imm: its second operand lies in memory, beside its parameters"
+    return ""
 
 
 _PADS = ("y_pad_0", "y_pad_1", "x_pad_0", "x_pad_1")

@@ -28,6 +28,7 @@ from tandem.hw.isa.instructions import (
 )
 from tandem.hw.isa.program import Program
 from tandem.hw.isa.rules import broken_rules, rule_inputs
+from tandem.hw.operations import AluOp
 from tandem.hw.topology import POPS, PUSHES, MemoryId, TokenQueue, Unit
 
 
@@ -125,8 +126,7 @@ def _operands(instruction: Instruction) -> str:
         case Gemm():
             phrases = [_Phrase(_flag_text(instruction, "mac"), 9), *_LOOPS, _WEIGHTS]
         case Alu():
-            operand = "{i.imm}" if instruction.use_imm else _flag_text(instruction, "src")
-            phrases = [_Phrase("{i.op.name} " + operand, 9), *_LOOPS]
+            phrases = [_Phrase("{i.op.name} " + _second_operand(instruction), 9), *_LOOPS]
         case Finish():
             return ""
         case Requantise(active=False):
@@ -140,6 +140,16 @@ def _operands(instruction: Instruction) -> str:
         case _:
             assert_never(instruction)
     return " ".join(phrase.of(instruction) for phrase in phrases).rstrip()
+
+
+def _second_operand(instruction: Alu) -> str:
+    """The text of what an operation takes beside the accumulator; of parameters, with names."""
+    op = instruction.op
+    if isinstance(op, AluOp) or op.immediate_operand:
+        return str(instruction.imm) if instruction.use_imm else _flag_text(instruction, "src")
+    values = (f"{name} {value}" for name, value in op.values_of(instruction.imm).items())
+    second = () if instruction.use_imm else (_flag_text(instruction, "src"),)
+    return " ".join((*second, *values))
 
 
 def _flag_text(instruction: Instruction, usual: str) -> str:

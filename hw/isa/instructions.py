@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TypeAlias, TypedDict, assert_never
 
 from tandem.hw.codings import Coding
+from tandem.hw.custom_operations import AnyOperation
 from tandem.hw.encoding import Opcode
-from tandem.hw.operations import AluOp
 from tandem.hw.routing import executing_unit
 from tandem.hw.topology import MemoryId, Unit
 
@@ -115,10 +115,11 @@ class Alu:
     """`op` on accumulators and an immediate or other accumulators, over micro-ops and two loops.
 
     With `from_inp` (`Feature.INPUT_OPERANDS`) the second operand is an element of INP, its bytes
-    sign-extended. `reset` is a bit of the encoding that the machine ignores.
+    sign-extended. `imm` holds the parameters of an operation that has some. `reset` is a bit of the
+    encoding that the machine ignores.
     """
 
-    op: AluOp
+    op: AnyOperation
     use_imm: bool
     imm: int
     uop_bgn: int

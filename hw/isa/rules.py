@@ -154,8 +154,12 @@ def _bad_flags(facts: RuleInputs) -> Mask:
 
 def _no_feature(facts: RuleInputs) -> Mask:
     c = facts.columns
-    unknown_alu = facts.alu & ~_is_any(c.alu_opcode, facts.config.operations)
-    broken = [facts.alu & _breaks(c, spec) for spec in own_fields(ALU)]
+    config = facts.config
+    unknown_alu = facts.alu & ~_is_any(c.alu_opcode, config.alu_opcodes)
+    unknown_alu |= facts.alu & _is(c.use_imm, 0) & _is_any(c.alu_opcode, config.without_second)
+    unknown_alu |= facts.alu & _is(c.use_imm, 1) & _is_any(c.alu_opcode, config.without_immediate)
+    specs = (spec for spec in own_fields(ALU) if spec.on(config.features))
+    broken = [facts.alu & _breaks(c, spec) for spec in specs]
     coded = facts.load & _above(c.coding, 0) & ~_is(c.memory_type, MemoryId.WGT_CODES)
     return unknown_alu | reduce(or_, broken) | coded | _above(c.unused, 0)
 

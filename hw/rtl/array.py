@@ -13,7 +13,7 @@ from tandem.hw.operations import AluOp
 from tandem.hw.rtl.alu import WIDTH
 from tandem.hw.rtl.block import Block
 from tandem.hw.rtl.delay import delayed
-from tandem.hw.rtl.lane import Lane, LaneControl, hold_port, residual_ports
+from tandem.hw.rtl.lane import Lane, LaneControl, custom_port, hold_port, residual_ports
 from tandem.hw.rtl.mac import VALUE_BITS
 from tandem.hw.timing import tree_levels
 from tandem.hw.topology import MemoryId
@@ -43,6 +43,8 @@ class Array(Block):
         As in `Lane`, common to all lanes. Only without `Feature.INPUT_OPERANDS`.
     operand
         Control of the immediates and of the operands from INP. Only with `Feature.INPUT_OPERANDS`.
+    custom
+        As in `Lane`. Only with custom operations.
     scale, scaled
         As in `Lane`, `scale` common to all lanes. Only with residuals.
     """
@@ -57,6 +59,7 @@ class Array(Block):
                 **self._operand_ports(),
                 **hold_port(In, config.acc_read_ports),
                 **residual_ports(self._residuals, config.acc_lanes),
+                **custom_port(In, config),
                 "control": In(LaneControl),
                 "enable": In(1 + tree_levels(config.block_in)),
                 "inp": In(8 * config.element_bytes(MemoryId.INP)),
@@ -85,7 +88,12 @@ class Array(Block):
         shift_out_of_range = []
         for index in range(lanes):
             row, column = divmod(index, self._config.block_out)
-            lane = Lane(self._config.block_in, self._config.acc_read_ports, self._residuals)
+            lane = Lane(
+                self._config.block_in,
+                self._config.acc_read_ports,
+                self._residuals,
+                **({"custom": self._config} if self._config.alu_operations else {}),
+            )
             m.submodules[f"lane_{index}"] = lane
             m.d.comb += [
                 lane.control.eq(self.control),
@@ -99,6 +107,8 @@ class Array(Block):
             ]
             if self._config.acc_read_ports == 1:
                 m.d.comb += lane.hold.eq(self.hold)
+            if self._config.alu_operations:
+                m.d.comb += lane.custom.eq(self.custom)
             if self._residuals:
                 m.d.comb += [
                     lane.scale.eq(self.scale),

@@ -132,9 +132,14 @@ class Check(Block):
 
     def _beyond_features(self, alu: data.View) -> Value:
         """Whether an ALU instruction's operation, or its operand, is one that there is not."""
-        beyond = ~alu.alu_opcode.matches(*self._config.operations)
+        config = self._config
+        beyond = ~alu.alu_opcode.matches(*config.alu_opcodes)
+        if config.without_second:
+            beyond |= ~alu.use_imm & alu.alu_opcode.matches(*config.without_second)
+        if config.without_immediate:
+            beyond |= alu.use_imm & alu.alu_opcode.matches(*config.without_immediate)
         for spec in own_fields(ALU):
-            if spec.needs is None or spec.needs in self._config.features:
+            if spec.on(self._config.features):
                 if spec.excludes:
                     beyond |= alu[spec.name] & alu[spec.excludes]
                 if spec.forced_by:

@@ -257,6 +257,8 @@ class ComputeUnit(Block):
             m.d.comb += array.imm.eq(pipeline.imm)
         if config.acc_read_ports == 1:
             m.d.comb += array.hold.eq(pipeline.hold)
+        if config.alu_operations:
+            m.d.comb += array.custom.eq(pipeline.custom)
         with m.If(~write.pad):
             m.d.comb += uop.write_data.eq(write.data)
         wiring.connect(m, dma.write, acc.dma)

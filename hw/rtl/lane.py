@@ -4,10 +4,12 @@ from amaranth.hdl import Module, Mux, Signal, signed
 from amaranth.lib import data
 from amaranth.lib.wiring import Flow, In, Member, Out
 
+from tandem.hw.config import HardwareConfig
 from tandem.hw.instruction_fields import SCALE_BITS
 from tandem.hw.operations import AluOp
 from tandem.hw.rtl.alu import WIDTH, Alu, Products, Shifter, product
 from tandem.hw.rtl.block import Block
+from tandem.hw.rtl.custom_units import CustomUnits, custom_control
 from tandem.hw.rtl.mac import VALUE_BITS, Mac
 from tandem.hw.timing import tree_levels
 
@@ -79,6 +81,13 @@ def residual_ports(residuals: bool, lanes: int = 1) -> dict[str, Member]:
     return {"scale": In(Scale), "scaled": Out(WIDTH * lanes)} if residuals else {}
 
 
+def custom_port(flow: Flow, config: HardwareConfig | None) -> dict[str, Member]:
+    """The port `custom` of a machine with custom operations, else no port."""
+    if config is None or not config.alu_operations:
+        return {}
+    return {"custom": flow(custom_control(config))}
+
+
 class Lane(Block):
     """The datapath that computes the same 32 bits of every accumulator.
 
@@ -95,6 +104,8 @@ class Lane(Block):
         As in the configuration: with 1, the second operand is read, and held, a cycle earlier.
     residuals
         Whether there are residuals: their products are those of MUL.
+    custom
+        A configuration with operations of its own, or None.
 
     Members
     -------
@@ -117,16 +128,27 @@ class Lane(Block):
         As in `Scale`, common to all lanes. Only with residuals.
     scaled
         The second operand of the executing RESIDUAL times its scale. Only with residuals.
+    custom
+        As in `CustomUnits`, common to all lanes. Only with custom operations; what these give is
+        the first operand of a sum with zero.
     """
 
-    def __init__(self, block_in: int, acc_read_ports: int = 2, residuals: bool = False) -> None:
+    def __init__(
+        self,
+        block_in: int,
+        acc_read_ports: int = 2,
+        residuals: bool = False,
+        custom: HardwareConfig | None = None,
+    ) -> None:
         self._block_in = block_in
+        self._custom = custom
         self._holds = acc_read_ports == 1
         self._residuals = residuals
         super().__init__(
             {
                 **hold_port(In, acc_read_ports),
                 **residual_ports(residuals),
+                **custom_port(In, custom),
                 "control": In(LaneControl),
                 "imm": In(signed(WIDTH)),
                 "enable": In(tree_levels(block_in)),
@@ -175,6 +197,9 @@ class Lane(Block):
             multiplies |= ~control.prepare_gemm & (control.prepare_op == AluOp.RESIDUAL)
             factor = self._factor(m, written)
             m.d.comb += self.scaled.eq(product(products.low, products.crossed))
+        if self._custom is not None:
+            m.submodules.custom_units = units = CustomUnits(self._custom)
+            m.d.comb += [units.control.eq(self.custom), units.a.eq(a), units.b.eq(b)]
         m.d.comb += [
             shifter.a.eq(a),
             shifter.b.eq(b),
@@ -194,6 +219,9 @@ class Lane(Block):
                 m.d.sync += first.eq(0)
             with m.Elif(shifts):
                 m.d.sync += first.eq(shifter.result)
+            if self._custom is not None:
+                with m.Elif(self.custom.takes):
+                    m.d.sync += first.eq(units.result)
             with m.Else():
                 m.d.sync += first.eq(Mux(control.prepare_dst, self.result, a))
             with m.If(control.prepare_reset | shifts):

@@ -13,6 +13,7 @@ from tandem.hw.instruction_fields import REQUANTISE, own_fields
 from tandem.hw.rtl.block import Block
 from tandem.hw.rtl.layouts import INSTRUCTION_BITS, shape_of, view_of
 from tandem.hw.rtl.second_operand import not_from_acc
+from tandem.hw.timing import custom_lead
 from tandem.hw.topology import MemoryId
 
 
@@ -40,6 +41,9 @@ def mode_layout(config: HardwareConfig) -> data.StructLayout:
 
 class MicroOps(Block):
     """Issues the loop nest `for outer, for inner, for micro-op`, one micro-op a cycle.
+
+    An instruction of a custom operation leaves `custom_lead` cycles empty before its first
+    micro-op.
 
     Where ACC has one read port, a micro-op with two operands from ACC is issued after an empty
     cycle, whose place in the pipeline serves to read the second operand.
@@ -140,6 +144,15 @@ class MicroOps(Block):
             self.ready.eq(~running | (self.valid & nest_ends)),
         ]
         may_issue = running & ~self.stall
+        lead = custom_lead(self._config)
+        if lead:
+            # The slots ahead of the first micro-op of a custom operation.
+            empty = Signal(range(lead + 1))
+            may_issue &= empty == 0
+            with m.If(~self.stall & (empty != 0)):
+                m.d.sync += empty.eq(empty - 1)
+            with m.If(self.start & self._is_custom(self.word)):
+                m.d.sync += empty.eq(lead)
         if self._config.acc_read_ports == 1:
             # The second of the two cycles that a micro-op with two operands from ACC takes.
             second = Signal()
@@ -147,7 +160,7 @@ class MicroOps(Block):
                 may_issue & (second | ~is_alu | not_from_acc(self._config, alu))
             )
             with m.If(~self.stall):
-                m.d.sync += second.eq(running & ~self.valid)
+                m.d.sync += second.eq(running & ~self.valid & (empty == 0 if lead else 1))
         else:
             m.d.comb += self.valid.eq(may_issue)
         with m.If(self.valid):
@@ -200,6 +213,12 @@ class MicroOps(Block):
         if layouts[0][name] == layouts[1][name]:
             return gemm[name]
         return Mux(gemm.opcode == Opcode.ALU, alu[name], gemm[name])
+
+    def _is_custom(self, word: Value) -> Value:
+        """Whether an instruction has a custom operation."""
+        alu = data.View(view_of(alu_layout(self._config)), word)
+        custom = alu.alu_opcode.matches(*self._config.custom_operations)
+        return (alu.opcode == Opcode.ALU) & custom
 
     def _mode(self, m: Module, word: Value) -> data.View:
         """Keep the fields of the last REQUANTISE; returns them."""

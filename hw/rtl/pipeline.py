@@ -2,6 +2,7 @@
 
 from functools import reduce
 from operator import or_
+from typing import NamedTuple
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data
@@ -16,7 +17,7 @@ from tandem.hw.rtl.alu import WIDTH
 from tandem.hw.rtl.array import operand_layout
 from tandem.hw.rtl.block import Block
 from tandem.hw.rtl.delay import delay_line, delayed
-from tandem.hw.rtl.lane import LaneControl, Scale, hold_port
+from tandem.hw.rtl.lane import LaneControl, Scale, custom_port, hold_port
 from tandem.hw.rtl.layouts import INSTRUCTION_BITS, shape_of, view_of
 from tandem.hw.rtl.micro_ops import mode_layout, offsets_layout
 from tandem.hw.rtl.requantiser import RequantiseControl
@@ -27,6 +28,8 @@ from tandem.hw.timing import (
     FORWARD_DISTANCE,
     OUT_STAGES,
     STALL_STAGE,
+    custom_lead,
+    forward_distance,
     pipeline_stages,
     tree_levels,
 )
@@ -34,6 +37,13 @@ from tandem.hw.topology import MemoryId
 
 _MODE_FIELDS = ("active", "low", "high", "scale")
 """What a micro-op takes along of its mode, beside its index of PAR."""
+
+
+class _MicroOp(NamedTuple):
+    """A micro-op in the pipeline: its fields, and whether it is there."""
+
+    flow: data.View
+    valid: Value
 
 
 class Pipeline(Block):
@@ -44,6 +54,9 @@ class Pipeline(Block):
     for each level of the adder tree; execution; the write. In the three stages before execution ACC
     is read, operands are gathered, and the ALU's MUL and SHR begin. GEMM and ALU have the same
     stages: hence results are written in order, and one forwarding rule serves both.
+
+    A custom operation does what it does up to the gathering of its operands `custom_lead` stages
+    earlier. No other micro-op is in the stages for that then: `MicroOps` leaves slots empty.
 
     The lanes forward a result to the micro-op behind it only as the first operand of a sum or a
     comparison. A micro-op that uses another's result otherwise stays in stage 3 until the other is
@@ -85,6 +98,8 @@ class Pipeline(Block):
         As in `OutMemory`.
     scale
         As in `Lane`. Only with residuals.
+    custom
+        As in `Lane`. Only with custom operations.
     empty
         No micro-op is in a stage after its issue.
     bad_index, bad_shift, fault_index
@@ -102,6 +117,7 @@ class Pipeline(Block):
             {
                 **hold_port(Out, config.acc_read_ports),
                 **self._feature_ports(),
+                **custom_port(Out, config),
                 "valid": In(1),
                 "offsets": In(offsets_layout(config)),
                 "last": In(1),
@@ -157,6 +173,8 @@ class Pipeline(Block):
         config = self._config
         offsets, alu = offsets_layout(config), alu_layout(config)
         added: dict[str, object] = {"second_inp": 1} if self._input_operands else {}
+        if config.alu_operations:
+            added["custom"] = 1
         return data.StructLayout(
             {
                 "gemm": 1,
@@ -189,7 +207,7 @@ class Pipeline(Block):
 
     def build(self, m: Module) -> None:
         levels = tree_levels(self._config.block_in)
-        indices, elements, products, read, gather, _, execute, write = self._stages
+        indices, inputs, elements, products, read, gather, _, execute, write = self._stages
         flow = self._flow()
         # flows[n] is the micro-op in stage n; in flows[1], dst, src and wgt are loop offsets only.
         flows = [Signal(flow, name=f"stage_{stage}", reset_less=True) for stage in range(write + 1)]
@@ -230,22 +248,25 @@ class Pipeline(Block):
             m.d.comb += self.empty.eq((later | changes) == 0)
             ends |= changes[-1]
 
-        reads_inp = valid[indices] & self._reads_inp(flows[indices])
+        with_inputs = self._acting(flows, valid, inputs)
+        reads_inp = with_inputs.valid & self._reads_inp(with_inputs.flow)
         if self._input_operands:
             # What a micro-op in the stage of the stall has read stays until it moves.
             reads_inp &= ~self.stall
-        src_read = read if self._config.acc_read_ports == 2 else read - 1
+        with_elements = self._acting(flows, valid, elements)
+        dst = self._acting(flows, valid, read)
+        src = dst if self._config.acc_read_ports == 2 else self._acting(flows, valid, read - 1)
         m.d.comb += [
             self.array_enable.eq(reads_inp),
-            self.inp_address.eq(flows[indices].src),
-            self.wgt_address.eq(flows[indices].wgt),
-            self.dst_enable.eq(valid[read]),
-            self.dst_address.eq(flows[read].dst),
-            self.src_enable.eq(valid[src_read] & flows[src_read].second_acc),
-            self.src_address.eq(flows[src_read].src),
+            self.inp_address.eq(with_inputs.flow.src),
+            self.wgt_address.eq(with_inputs.flow.wgt),
+            self.dst_enable.eq(dst.valid),
+            self.dst_address.eq(dst.flow.dst),
+            self.src_enable.eq(src.valid & src.flow.second_acc),
+            self.src_address.eq(src.flow.src),
             self.mac_enable.eq(
                 Cat(
-                    valid[elements] & self._reads_inp(flows[elements]),
+                    with_elements.valid & self._reads_inp(with_elements.flow),
                     *(
                         valid[stage] & flows[stage].gemm & ~flows[stage].reset
                         for stage in range(products, products + levels)
@@ -262,14 +283,25 @@ class Pipeline(Block):
         self._control(m, flows, valid)
         if self._input_operands:
             m.d.comb += [
-                self.operand.take.eq(valid[read] & ~flows[read].gemm),
-                self.operand.inp.eq(flows[read].second_inp),
-                self.operand.imm.eq(flows[read].imm),
+                self.operand.take.eq(dst.valid & ~dst.flow.gemm),
+                self.operand.inp.eq(dst.flow.second_inp),
+                self.operand.imm.eq(dst.flow.imm),
             ]
         else:
-            m.d.comb += self.imm.eq(flows[gather].imm)
+            m.d.comb += self.imm.eq(self._acting(flows, valid, gather).flow.imm)
         if self._requantises:
             self._requantise(m, flows, modes, valid)
+
+    def _acting(self, flows: list[data.View], valid: Value, stage: int) -> _MicroOp:
+        """The micro-op that does what belongs to a stage up to `gather`: the one that is there, or,
+        `custom_lead` stages behind it, one with a custom operation."""
+        lead = custom_lead(self._config)
+        if not lead:
+            return _MicroOp(flows[stage], valid[stage])
+        there, behind = flows[stage], flows[stage - lead]
+        custom = valid[stage - lead] & behind.custom
+        chosen = Mux(custom, behind.as_value(), there.as_value())
+        return _MicroOp(data.View(self._flow(), chosen), custom | (valid[stage] & ~there.custom))
 
     def _accepts(self) -> Value:
         return self.valid & ~self.halt
@@ -315,6 +347,9 @@ class Pipeline(Block):
     def _is_residual(self, flow: data.View) -> Value:
         return (flow.op == AluOp.RESIDUAL) if self._residuals else Const(0)
 
+    def _is_custom(self, flow: data.View) -> Value:
+        return flow.custom if self._config.alu_operations else Const(0)
+
     def _reads_inp(self, flow: data.View) -> Value:
         multiplies = flow.gemm & ~flow.reset
         return multiplies | flow.second_inp if self._input_operands else multiplies
@@ -323,14 +358,19 @@ class Pipeline(Block):
         """Whether the micro-op in the stall's stage in the next cycle has to wait there."""
 
         def waits(stage: int, ahead: int) -> Value:
-            """Whether the micro-op in `stage` waits for the result of the one in `ahead`."""
+            """Whether the micro-op in `stage` waits for the result of the one in `ahead`, which is
+            less than `forward_distance` ahead of custom operations at least."""
             user, writer = flows[stage], flows[ahead]
             early = ~user.gemm & reduce(or_, (user.op == op for op in EARLY_OPS))
+            if self._config.alu_operations:
+                early |= user.custom
             uses = (early & (user.dst == writer.dst)) | (user.second_acc & (user.src == writer.dst))
+            if ahead - stage >= FORWARD_DISTANCE - (stage == stays):
+                uses &= user.custom
             return valid[stage] & valid[ahead] & uses
 
         comes, stays = STALL_STAGE - 1, STALL_STAGE
-        near = range(1, FORWARD_DISTANCE)
+        near = range(1, forward_distance(self._config, custom=bool(self._config.alu_operations)))
         return Mux(
             self.stall,
             reduce(or_, (waits(stays, stays + distance) for distance in near[:-1])),
@@ -357,6 +397,11 @@ class Pipeline(Block):
             first.push_prev.eq(loops.push_prev),
             first.push_next.eq(loops.push_next),
             first.index.eq(self.index),
+        ]
+        if self._config.alu_operations:
+            custom = alu.alu_opcode.matches(*self._config.custom_operations)
+            m.d.sync += first.custom.eq(~is_gemm & custom)
+        m.d.sync += [
             second.eq(first),
             second.dst.eq(first.dst + self.uop.dst),
             second.src.eq(first.src + self.uop.src),
@@ -415,7 +460,8 @@ class Pipeline(Block):
         def written_in_the_next(index: Value, used: Value) -> Value:
             return used & valid[execute] & (flows[execute].dst == index)
 
-        operands = flows[read]
+        operands = self._acting(flows, valid, read).flow
+        gathered = self._acting(flows, valid, gather)
         for target, index, used in (
             (control.gather_dst, operands.dst, ~operands.clears),
             (control.gather_src, operands.src, operands.second_acc),
@@ -428,19 +474,35 @@ class Pipeline(Block):
             ahead = flows[stage]
             m.d.sync += target.eq(written_in_the_next(ahead.dst, ~ahead.clears))
         m.d.comb += [
-            control.gather.eq(valid[gather]),
-            control.gather_second.eq(valid[gather] & ~flows[gather].gemm),
-            control.gather_imm.eq(~flows[gather].second_acc),
+            control.gather.eq(gathered.valid),
+            control.gather_second.eq(gathered.valid & ~gathered.flow.gemm),
+            control.gather_imm.eq(~gathered.flow.second_acc),
             control.prepare.eq(valid[prepare]),
             control.prepare_gemm.eq(flows[prepare].gemm),
-            control.prepare_reset.eq(flows[prepare].reset | self._is_residual(flows[prepare])),
+            control.prepare_reset.eq(
+                flows[prepare].reset
+                | self._is_residual(flows[prepare])
+                | self._is_custom(flows[prepare])
+            ),
             control.prepare_clear.eq(flows[prepare].clears),
             control.prepare_op.eq(flows[prepare].op),
             control.execute.eq(valid[execute]),
-            control.execute_op.eq(flows[execute].op),
+            control.execute_op.eq(
+                Mux(self._is_custom(flows[execute]), AluOp.ADD, flows[execute].op)
+                if self._config.alu_operations
+                else flows[execute].op
+            ),
         ]
+        if self._config.alu_operations:
+            stages = range(prepare - custom_lead(self._config), prepare + 1)
+            m.d.comb += [
+                self.custom.takes.eq(flows[prepare].custom),
+                self.custom.op.eq(flows[prepare].op),
+                self.custom.imm.eq(Cat(flows[stage].imm for stage in stages)),
+            ]
         if self._config.acc_read_ports == 1:
             # The second operand is at the memory's output in the stage `read`.
-            src, used = flows[read - 1].src, flows[read - 1].second_acc
-            m.d.comb += self.hold.take.eq(valid[read] & flows[read].second_acc)
-            m.d.sync += self.hold.from_written.eq(written_in_this_cycle(src, used))
+            taken = self._acting(flows, valid, read)
+            src = self._acting(flows, valid, read - 1).flow
+            m.d.comb += self.hold.take.eq(taken.valid & taken.flow.second_acc)
+            m.d.sync += self.hold.from_written.eq(written_in_this_cycle(src.src, src.second_acc))

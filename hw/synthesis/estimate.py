@@ -17,6 +17,7 @@ import numpy as np
 
 from tandem.hw.config import HardwareConfig
 from tandem.hw.config_files import parse_config
+from tandem.hw.custom_gates import lane_gates
 from tandem.hw.features import Feature
 from tandem.hw.least_squares import fitted
 from tandem.hw.synthesis.families import Family
@@ -54,6 +55,9 @@ class ResourceModel:
         """The estimated `lut`, `ff`, `dsp` and `bram` of a machine."""
         terms = np.array(_terms(config))
         fitted = {unit: float(terms @ found) for unit, found in self._coefficients.items()}
+        custom = lane_gates(config)
+        fitted["lut"] += config.acc_lanes * custom.lut
+        fitted["ff"] += config.acc_lanes * custom.ff
         return {
             **{unit: max(0, round(value)) for unit, value in fitted.items()},
             "dsp": multiplier_blocks(config),
@@ -80,8 +84,10 @@ def modelled(family: Family) -> Family:
 
 def multiplier_blocks(config: HardwareConfig) -> int:
     """One for each MAC, three for the ALU's product in each lane, and one in `check`; with
-    requantisers two more in each lane. Residuals are scaled by the ALU's."""
+    requantisers two more in each lane. Residuals are scaled by the ALU's. Those of custom
+    operations are estimated."""
     in_a_lane = 5 if Feature.REQUANTISE in config.features else 3
+    in_a_lane += lane_gates(config).dsp
     return config.macs + in_a_lane * config.acc_lanes + 1
 
 

@@ -3,8 +3,8 @@
 A dense layer on one row of data, as a decoding network has them, whose weights in int8 are larger
 than all caches. What counts is how fast weights come from memory: the share of what a plain read
 of memory reaches in int8, and the time in a compressed format relative to that. The layers and the
-read alternate, and the quickest of each counts: on a machine that does other work beside, more
-rounds help.
+read alternate, and the quickest of each counts, in time of the processor: on a machine that does
+other work beside, more rounds help.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any, Final
 
 import numpy as np
@@ -62,7 +62,7 @@ def measure(
     real = {name: compiled(function) for name, function in real_layers(outputs // 4, rows).items()}
     numbers = x.astype(np.float32)
     runs |= {name: caller(artifact, numbers) for name, artifact in real.items()}
-    seconds = quickest(runs, rounds)
+    seconds = quickest(runs, rounds, process_time)
     sizes = {name: held(artifact) for name, artifact in artifacts.items()}
     weights = outputs * INPUTS
     read = memory.nbytes / seconds["read"]

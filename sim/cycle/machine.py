@@ -10,7 +10,13 @@ from tandem.hw.config import PAGE_BYTES, HardwareConfig
 from tandem.hw.encoding import INSTRUCTION_BYTES
 from tandem.hw.memory_model import MemoryModel
 from tandem.hw.storage import queue_of, storage_of
-from tandem.hw.timing import FETCH_BURST, out_delay, pipeline_depth
+from tandem.hw.timing import (
+    FETCH_BURST,
+    custom_lead,
+    forward_distance,
+    out_delay,
+    pipeline_depth,
+)
 from tandem.hw.topology import Unit
 from tandem.hw.widening import widening_of
 
@@ -41,6 +47,12 @@ class Machine(NamedTuple):
 
     depth: int
     """Cycles from a micro-op's issue to its write."""
+    near: int
+    """Micro-ops whose results a micro-op may have to wait for: those right ahead of it."""
+    custom_lead: int
+    """Empty cycles before the first micro-op of a custom operation."""
+    custom: int
+    """The opcodes of custom operations: bit n is set for opcode n."""
     two_reads: int
     """Issue cycles of a micro-op with two operands from ACC."""
     out_delay: int
@@ -69,6 +81,9 @@ def make_machine(config: HardwareConfig, memory: MemoryModel) -> Machine:
         queue_depth=storage[queue_of(Unit.LOAD)].depth,
         slow_steps=widening_of(config).steps(Coding.BITS_1),
         depth=pipeline_depth(config),
+        near=forward_distance(config, custom=bool(config.alu_operations)) - 1,
+        custom_lead=custom_lead(config),
+        custom=sum(1 << number for number in config.custom_operations),
         two_reads=2 if config.acc_read_ports == 1 else 1,
         out_delay=out_delay(config),
         latency=memory.latency,

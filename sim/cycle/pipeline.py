@@ -80,16 +80,20 @@ def _enters(state: Ints, issued: int, stage: int, newest: int) -> int:
 
 
 @inlined
-def _enter(state: Ints, issued: int, dst: int, early: int, src: int) -> None:
+def _enter(
+    state: Ints, near: int, distance: int, issued: int, dst: int, early: int, src: int
+) -> None:
     """A micro-op is issued that writes `dst`; with `early` it uses `dst` as operand of an early
-    operation, and it uses `src` as second operand unless that is negative."""
+    operation, and it uses `src` as second operand unless that is negative. Results that it uses
+    have to be `distance` slots ahead."""
     enters = _enters(state, issued, STAGE, 0)
     stay = enters
-    if (early and state[RESULT] == dst) or state[RESULT] == src:
-        stay = max(stay, state[STAY] + DISTANCE)
-    if (early and state[RESULT + 1] == dst) or state[RESULT + 1] == src:
-        stay = max(stay, state[STAY + 1] + DISTANCE)
-    state[RESULT + 1], state[STAY + 1] = state[RESULT], state[STAY]
+    for number in range(distance - 1):
+        if (early and state[RESULT + number] == dst) or state[RESULT + number] == src:
+            stay = max(stay, state[STAY + number] + distance)
+    for number in range(near - 1, 0, -1):
+        state[RESULT + number] = state[RESULT + number - 1]
+        state[STAY + number] = state[STAY + number - 1]
     state[RESULT], state[STAY] = dst, stay
     state[STALL + 2], state[LENGTH + 2] = state[STALL + 1], state[LENGTH + 1]
     state[STALL + 1], state[LENGTH + 1] = state[STALL], state[LENGTH]
@@ -118,16 +122,23 @@ def execute(
     dst_out, dst_in = row[DST_FACTOR_OUT], row[DST_FACTOR_IN]
     src_out, src_in = row[SRC_FACTOR_OUT], row[SRC_FACTOR_IN]
     _dst, _inp, _wgt, from_acc = operands_used_inline(row)
-    early = row[OPCODE] == ALU and (row[ALU_OPCODE] == MUL or row[ALU_OPCODE] == SHR)
+    custom = row[OPCODE] == ALU and machine.custom >> row[ALU_OPCODE] & 1
+    early = custom or (row[OPCODE] == ALU and (row[ALU_OPCODE] == MUL or row[ALU_OPCODE] == SHR))
+    near, distance = machine.near, DISTANCE
     bubbles = machine.two_reads - 1 if from_acc else 0
     number = 0
     now = start + 1
-    if not from_acc and not early and stop > STAGE + STALLS:
+    if custom:
+        distance += machine.custom_lead
+        for _ in range(machine.custom_lead):
+            now = _after_stalls(state, now) + 1
+    remembered = max(STALLS, near)
+    if not from_acc and not early and stop > STAGE + remembered:
         # Nothing waits: the first micro-ops may meet earlier stalls, the last ones are remembered.
         for _ in range(STAGE):
             state[ISSUED] = _after_stalls(state, now)
             now = state[ISSUED] + 1
-        number = stop - STALLS
+        number = stop - remembered
         now += number - STAGE
     inside = SAVED
     outside = SAVED + RECORD
@@ -144,7 +155,8 @@ def execute(
         issued = _after_stalls(state, now)
         for _ in range(bubbles):
             issued = _after_stalls(state, issued + 1)
-        _enter(state, issued, dst_first + (word & memory.dst_mask), early, src)
+        dst = dst_first + (word & memory.dst_mask)
+        _enter(state, near, distance, issued, dst, early, src)
         now = issued + 1
         number += 1
         k += 1
@@ -159,8 +171,8 @@ def execute(
         if i < inner:
             left = min(inner - i, (stop - number) // count)
             if left > 0 and (not from_acc or src_in == dst_in):
-                if repeats(state, inside, now, dst_first):
-                    now = repeat(state, inside, now, left, dst_in)
+                if repeats(state, near, inside, now, dst_first):
+                    now = repeat(state, near, inside, now, left, dst_in)
                     number += left * count
                     i += left
                 remember(state, inside, now)
@@ -170,8 +182,8 @@ def execute(
             forget(state, inside)
             left = (stop - number) // (inner * count)
             if left > 0 and (not from_acc or src_out == dst_out):
-                if repeats(state, outside, now, (o - 1) * dst_out):
-                    now = repeat(state, outside, now, left, dst_out)
+                if repeats(state, near, outside, now, (o - 1) * dst_out):
+                    now = repeat(state, near, outside, now, left, dst_out)
                     number += left * inner * count
                     o += left
                 remember(state, outside, now)
@@ -189,7 +201,8 @@ def _written(machine: Machine, state: Ints) -> int:
 def pass_slot(machine: Machine, state: Ints, start: int) -> int:
     """Issue the empty slot of a REQUANTISE that starts in cycle `start`; returns the cycle in which
     it leaves the pipeline."""
-    _enter(state, _after_stalls(state, start + 1), NOWHERE, False, NOTHING)
+    issued = _after_stalls(state, start + 1)
+    _enter(state, machine.near, DISTANCE, issued, NOWHERE, False, NOTHING)
     return _written(machine, state)
 
 

@@ -8,30 +8,35 @@ import numpy as np
 import numpy.typing as npt
 
 from tandem.base.jit import inlined
+from tandem.hw.custom_operations import MOST_STAGES
+from tandem.hw.timing import FORWARD_DISTANCE
 
 Ints = npt.NDArray[np.int64]
 
 STALLS = 3
 """Stalls that a micro-op can meet, from its issue to the stage of the stall."""
 
-# The state. Of two micro-ops and of three stalls, the last one comes first.
+NEAR = FORWARD_DISTANCE - 1 + MOST_STAGES - 1
+"""The most micro-ops whose results a micro-op may have to wait for; `Machine.near` on a machine."""
+
+# The state. Of the last micro-ops and of three stalls, the last one comes first.
 ISSUED = 0
 """The cycle of the last issue."""
 RESULT = 1
-"""The accumulators that the last two micro-ops write."""
-STAY = 3
+"""The accumulators that the last `NEAR` micro-ops write; only `Machine.near` are up to date."""
+STAY = RESULT + NEAR
 """Their stays."""
-STALL = 5
+STALL = STAY + NEAR
 """The first cycles of the last three micro-ops' stalls."""
-LENGTH = 8
+LENGTH = STALL + STALLS
 """The lengths of these stalls."""
-STALLED = 11
+STALLED = LENGTH + STALLS
 """Cycles of stalls."""
-SAVED = 12
+SAVED = STALLED + 1
 """Two records of what decides about the micro-ops to come; see `repeats`."""
-RECORD = 12
-"""Length of a record. It has the results and stays of the last two micro-ops in the order of the
-state, and behind them the fields below."""
+RECORD = STALLED + 1
+"""Length of a record. It has the results and stays of the last micro-ops in the order of the state,
+and behind them the fields below."""
 STALL_IN_RECORD = STALL - RESULT
 """The first cycles of the last three stalls."""
 LENGTH_IN_RECORD = LENGTH - RESULT
@@ -74,19 +79,20 @@ def make_pipeline() -> Ints:
 
 
 @inlined
-def repeats(state: Ints, record: int, now: int, offset: int) -> bool:
+def repeats(state: Ints, near: int, record: int, now: int, offset: int) -> bool:
     """Whether the pipeline is as at the last call, but for time and for the offset of indices.
 
     A stay or stall that is over counts as none: no micro-op meets it any more. The record also
     holds, last, the time of the call and the stalled cycles until then.
     """
     same = True
-    for number in range(STALL - RESULT):
-        value = state[RESULT + number] - offset
-        if number >= STAY - RESULT:
-            value = max(0, state[RESULT + number] - now)
-        same = same and state[record + number] == value
-        state[record + number] = value
+    for number in range(near):
+        result = state[RESULT + number] - offset
+        stay = max(0, state[STAY + number] - now)
+        same = same and state[record + number] == result
+        same = same and state[record + NEAR + number] == stay
+        state[record + number] = result
+        state[record + NEAR + number] = stay
     for number in range(STALLS):
         first, length = state[STALL + number] - now, state[LENGTH + number]
         if first + length <= 0:
@@ -99,16 +105,17 @@ def repeats(state: Ints, record: int, now: int, offset: int) -> bool:
 
 
 @inlined
-def repeat(state: Ints, record: int, now: int, times: int, step: int) -> int:
+def repeat(state: Ints, near: int, record: int, now: int, times: int, step: int) -> int:
     """Repeat what happened since the last record; indices grow by `step` each time. Returns the
     next cycle."""
     cycles = (now - state[record + TIME_IN_RECORD]) * times
     state[STALLED] += (state[STALLED] - state[record + STALLED_IN_RECORD]) * times
     state[ISSUED] += cycles
-    for number in range(STAY - RESULT):
+    for number in range(near):
         state[RESULT + number] += times * step
-    for number in range(LENGTH - STAY):
         state[STAY + number] += cycles
+    for number in range(STALLS):
+        state[STALL + number] += cycles
     return int(now + cycles)
 
 

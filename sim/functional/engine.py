@@ -33,6 +33,7 @@ from tandem.sim.functional.state import (
 from tandem.sim.preflight import preflight
 from tandem.sim.result import Result
 from tandem.sim.semantics.chip import Chip, make_chip
+from tandem.sim.semantics.custom import CustomCode, make_custom_code
 from tandem.sim.semantics.detail import Detail, make_detail
 from tandem.sim.semantics.dram import Dram, make_dram
 from tandem.sim.semantics.report import program_error
@@ -63,6 +64,7 @@ class FunctionalEngine:
         self.memory_model = memory_model
         self._chip = make_chip(config)
         self._requantiser = make_requantiser(config, self._chip)
+        self._custom = make_custom_code(config)
         self._prepared = False
 
     @property
@@ -134,9 +136,12 @@ class FunctionalEngine:
 
     def _arguments(
         self, run: _Run
-    ) -> tuple[Plan, Chip, Requantiser | None, Dram, State, InstructionFields, Detail]:
+    ) -> tuple[
+        Plan, Chip, Requantiser | None, CustomCode | None, Dram, State, InstructionFields, Detail
+    ]:
         """The arguments of `run_slice` but for the last two."""
-        return run.plan, self._chip, self._requantiser, run.dram, run.state, run.log, run.detail
+        chip = self._chip, self._requantiser, self._custom
+        return run.plan, *chip, run.dram, run.state, run.log, run.detail
 
     def _error(self, run: _Run, columns: Columns, fault: Fault) -> Exception:
         position = int(run.state[FAULTY])

@@ -28,6 +28,7 @@ from tandem.sim.functional.state import (
 )
 from tandem.sim.semantics.chip import Chip
 from tandem.sim.semantics.compute import compute
+from tandem.sim.semantics.custom import CustomCode
 from tandem.sim.semantics.detail import NONE, Detail
 from tandem.sim.semantics.dram import Dram
 from tandem.sim.semantics.load import load, load_with_out, set_table
@@ -59,6 +60,7 @@ def run_slice(
     plan: Plan,
     chip: Chip,
     requantiser: Requantiser | None,
+    custom: CustomCode | None,
     dram: Dram,
     state: State,
     log: InstructionFields,
@@ -77,7 +79,7 @@ def run_slice(
         row = plan.table[state[ACTIVE]]
         if row[OPCODE] == GEMM or row[OPCODE] == ALU:
             most = min(budget, limit + 1 - state[MICRO_OPS])
-            fault, cost = _compute(chip, requantiser, row, state, detail, most)
+            fault, cost = _compute(chip, requantiser, custom, row, state, detail, most)
         else:
             fault, cost = _transfer(chip, requantiser, dram, row, state, detail)
         budget -= cost
@@ -132,6 +134,7 @@ def _dispatch(plan: Plan, state: State) -> None:
 def _compute(
     chip: Chip,
     requantiser: Requantiser | None,
+    custom: CustomCode | None,
     row: InstructionFields,
     state: State,
     detail: Detail,
@@ -141,7 +144,7 @@ def _compute(
     total = micro_ops(row)
     start = state[POSITION]
     stop = min(total, start + most)
-    fault = compute(chip, requantiser, row, start, stop, detail)
+    fault = compute(chip, requantiser, custom, row, start, stop, detail)
     state[MICRO_OPS] += stop - start
     state[POSITION] = 0 if stop == total else stop
     return fault, stop - start

@@ -11,6 +11,7 @@ from tandem.base.jit import compiled, inlined
 from tandem.hw.isa.columns import ALU_OPCODE, IMM, InstructionFields
 from tandem.hw.operations import MAX_SHIFT, AluOp
 from tandem.sim.semantics.chip import Chip
+from tandem.sim.semantics.custom import CustomCode, custom_alu
 from tandem.sim.semantics.detail import INDEX, NONE, SHIFT, SRAM_INDEX, VALUE, Detail
 from tandem.sim.semantics.loops import Body, micro_ops_in_bounds, with_loops
 from tandem.sim.semantics.operands import operands_used_inline
@@ -169,7 +170,14 @@ _SWEEP_INP_SHIFT = with_loops(_shift_by(_inp_row))
 
 
 @compiled
-def alu(chip: Chip, row: InstructionFields, start: int, stop: int, detail: Detail) -> int:
+def alu(
+    chip: Chip,
+    custom: CustomCode | None,
+    row: InstructionFields,
+    start: int,
+    stop: int,
+    detail: Detail,
+) -> int:
     """Execute micro-ops [start, stop) of an ALU instruction that `hw.isa.validate` accepts.
 
     Returns a fault's code, or 0. The micro-ops before the one at fault have been done.
@@ -177,8 +185,15 @@ def alu(chip: Chip, row: InstructionFields, start: int, stop: int, detail: Detai
     limit = micro_ops_in_bounds(chip, row, detail)
     end = min(stop, limit)
     fault = NONE
+    is_custom = False
+    if custom is not None:
+        is_custom = custom.results[row[ALU_OPCODE]] >= 0
+        if is_custom:
+            custom_alu(chip, custom, row, start, end)
     _, reads_inp, _, reads_acc = operands_used_inline(row)
-    if reads_inp:
+    if is_custom:
+        pass
+    elif reads_inp:
         fault = _input_operands(chip, row, start, end, detail)
     elif not reads_acc:
         fault = _SWEEP_IMMEDIATE(chip, row, start, end, detail)

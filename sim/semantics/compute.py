@@ -15,6 +15,7 @@ from tandem.hw.isa.columns import (
 from tandem.hw.topology import MemoryId
 from tandem.sim.semantics.alu import alu
 from tandem.sim.semantics.chip import Chip
+from tandem.sim.semantics.custom import CustomCode
 from tandem.sim.semantics.detail import NONE, POSITION, SRAM_INDEX, Detail
 from tandem.sim.semantics.gemm import gemm
 from tandem.sim.semantics.loops import micro_ops, nearer
@@ -29,6 +30,7 @@ PAR = int(MemoryId.PAR)
 def compute(
     chip: Chip,
     requantiser: Requantiser | None,
+    custom: CustomCode | None,
     row: InstructionFields,
     start: int,
     stop: int,
@@ -45,7 +47,7 @@ def compute(
     if row[OPCODE] == GEMM:
         fault = gemm(chip, row, start, end, detail)
     else:
-        fault = alu(chip, row, start, end, detail)
+        fault = alu(chip, custom, row, start, end, detail)
     if requantiser is not None:
         write_out(chip, requantiser, row, start, end if fault == NONE else detail[POSITION])
         if fault == NONE and end < stop:

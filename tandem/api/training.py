@@ -259,7 +259,7 @@ def train(
     weights, weight_group
         A format of compressed weights, as of `compile`, or `int8`: weights and values are rounded
         while the network is trained, and `compile` with this format keeps the weights that come of
-        it. Such a training begins with the model's weights by default, and has no checkpoint.
+        it. Such a training begins with the model's weights by default.
     checkpoint, checkpoint_seconds
         A file for the state, written so often; if it exists, training goes on from there, and is
         equal, bit for bit, to one that was not interrupted.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -46,7 +45,7 @@ ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "extending.md").read_text()
 SECTIONS = {part.partition("\n")[0]: part for part in TEXT.split("\n## ")[1:]}
 OPERATOR, TUNED, ALU, FIELD, REGISTER, MACHINE = SECTIONS
-"""The ALU's code runs after the operator's, in a copy of the product with the ALU's patches."""
+"""The ALU's code runs after the operator's."""
 
 
 def blocks(section: str, kind: str) -> list[str]:
@@ -311,35 +310,26 @@ def output_of(command: Sequence[str], root: Path, jit: bool) -> str:
     return done.stdout
 
 
-RUN = """
-import tandem.hw.operations, json, pathlib, sys
-names = {}
-for block in json.loads(pathlib.Path(sys.argv[1]).read_text()):
-    exec(compile(block, "docs/extending.md", "exec"), names)
-print(json.dumps({
-    "source": tandem.hw.operations.__file__,
-    "text": names["text"],
-    "images": [memory.tobytes().hex() for memory in names["images"].values()],
-    "layers": [layer.operators for layer in names["stream"].layers],
-}))
-"""
+@pytest.fixture(scope="module")
+def own_operations(names: dict[str, Any]) -> dict[str, Any]:
+    """The names after the code of the ALU's section."""
+    (machine,) = blocks(ALU, "json")
+    return executed((ALU,), {**names, "JSON": machine})
 
 
-@pytest.mark.every(2)  # What is compiled is the same Python.
-@pytest.mark.parametrize("jit", [True, False])
-def test_an_alu_operation_takes_three_files(tmp_path: Path, jit: bool) -> None:
-    patched = patched_product(ALU, tmp_path)
-    assert len(patched) == 3
-    code = tmp_path / "blocks.json"
-    code.write_text(json.dumps([*blocks(OPERATOR, "python"), *blocks(ALU, "python")]))
+def test_an_alu_operation_takes_no_file(own_operations: dict[str, Any]) -> None:
+    text = own_operations["text"]
+    assert re.search(r"ALU +XOR src .*\n.*ALU +XOR 85 .*\n.*ALU +CLIP src shift 20 low -100 ", text)
+    assert [layer.operators for layer in own_operations["stream"].layers] == [("exclusive_or",)]
 
-    found = json.loads(output_of([sys.executable, "-c", RUN, str(code)], tmp_path, jit))
 
-    assert found["source"] == str(tmp_path / "tandem" / "hw" / "operations.py")
-    assert re.search(r"ALU +XOR src .*\n.*ALU +XOR 85 ", found["text"])
-    functional, rtl = found["images"]
-    assert functional == rtl
-    assert found["layers"] == [["exclusive_or"]]
+def test_operations_of_the_guide_on_verilog(own_operations: dict[str, Any]) -> None:
+    """By Verilator, in as many cycles."""
+    names = own_operations
+    result, memory = run(names["config"], names["program"], names["image"], engine="rtl")
+    cycle, wanted = names["runs"]["cycle"]
+    assert result.cycles == cycle.cycles
+    np.testing.assert_array_equal(memory, wanted)
 
 
 @pytest.mark.every(2)  # What is compiled is the same Python.

@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tandem.hw.config import HardwareConfig
-from tandem.hw.errors import ConfigError
+from tandem.hw.custom_operations import CustomOperation
+from tandem.hw.errors import ConfigError, EncodingError
 from tandem.hw.features import Feature
+from tandem.hw.operations import AluOp
 
 
 @pytest.mark.parametrize(
@@ -169,3 +171,56 @@ def test_read_ports_of_acc(ports: int, log_block_in: int) -> None:
         acc_read_ports=ports, log_block_in=log_block_in, log_inp_buffer=10, log_wgt_buffer=12
     )
     assert config.acc_read_ports == ports
+
+
+CLIP = CustomOperation.from_json(
+    {"name": "CLIP", "result": "min(a + b >> s, 127)", "parameters": {"s": "uint5"}}
+)
+NEGATE = CustomOperation.from_json({"name": "NEGATE", "result": "0 - a"})
+XOR = CustomOperation.from_json({"name": "XOR", "result": "a ^ b"})
+
+
+def test_custom_operations_get_free_opcodes() -> None:
+    config = HardwareConfig(alu_operations=(CLIP, NEGATE, XOR), alu_stages=2)
+    assert config.custom_operations == {5: CLIP, 6: NEGATE, 7: XOR}
+    assert config.alu_opcodes == (0, 1, 2, 3, 4, 5, 6, 7)
+    assert config.without_second == (6,)
+    assert config.without_immediate == (5,)
+    assert [config.alu_operation(number).name for number in (4, 7)] == ["MUL", "XOR"]
+    assert [config.alu_opcode(one) for one in (AluOp.MUL, NEGATE)] == [4, 6]
+    extended = HardwareConfig(
+        features=frozenset({Feature.INPUT_OPERANDS}), alu_operations=(CLIP,), alu_stages=2
+    )
+    assert extended.custom_operations == {6: CLIP}
+    with pytest.raises(EncodingError, match="ALU XOR is an operation that pynq lacks: alu_"):
+        extended.alu_opcode(XOR)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"alu_operations": [CLIP]}, "it must be a tuple of operations"),
+        ({"alu_operations": (3,)}, "it must be a tuple of operations"),
+        ({"alu_operations": (CLIP, CLIP)}, "has a name twice: CLIP, CLIP"),
+        (
+            {
+                "alu_operations": (CLIP, XOR),
+                "features": frozenset({Feature.REQUANTISE, Feature.INPUT_OPERANDS}),
+            },
+            "has 2 operations: 1 opcodes are free",
+        ),
+        ({"alu_stages": 2}, "without alu_operations it must be 1"),
+        ({"alu_operations": (CLIP,), "alu_stages": 5}, "alu_stages is 5: it must lie in 1..4"),
+        ({"alu_operations": (CLIP,), "alu_stages": 0}, "alu_stages is 0: it must lie in 1..4"),
+    ],
+)
+def test_custom_operations_that_are_refused(fields: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        HardwareConfig(**fields)
+    assert words in str(caught.value)
+
+
+def test_machines_differ_in_operations() -> None:
+    config = HardwareConfig(alu_operations=(CLIP, XOR), alu_stages=2)
+    found = config.differences(HardwareConfig())
+    assert found == ("alu_operations CLIP+XOR and not none", "alu_stages 2 and not 1")

@@ -244,3 +244,35 @@ def test_refuses_a_tvm_file_without(key: str) -> None:
     values = {other: value for other, value in TVM.items() if other != key}
     with pytest.raises(ConfigError, match=rf"^here\.json: key '{key}' is missing$"):
         parse(values)
+
+
+OPERATIONS = [
+    {"name": "XOR", "result": "a ^ b"},
+    {"name": "CLIP", "result": "min(a + b >> s, 127)", "parameters": {"s": "uint5"}},
+]
+
+
+def test_custom_operations() -> None:
+    text = json.dumps({"alu_operations": OPERATIONS, "alu_stages": 2})
+    config = parse_config(text, "own", "own")
+    assert [operation.name for operation in config.alu_operations] == ["XOR", "CLIP"]
+    dumped = dump_config(config)
+    assert json.loads(dumped)["alu_operations"] == OPERATIONS
+    assert parse_config(dumped, "dump") == config
+    # Without any, a text is what it was before there were such operations.
+    assert "alu_" not in dump_config(load_config("pynq"))
+
+
+@pytest.mark.parametrize(
+    ("operations", "words"),
+    [
+        ({"name": "XOR"}, "own: alu_operations: {'name': 'XOR'} is no list of operations"),
+        (["XOR"], "own: alu_operations: an operation is an object"),
+        ([{"name": "XOR", "result": "a @ b"}], "own: alu_operations: operation XOR: 'a @ b' is no"),
+        (OPERATIONS * 2, "own: alu_operations has a name twice"),
+    ],
+)
+def test_custom_operations_that_are_refused(operations: object, words: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse_config(json.dumps({"alu_operations": operations}), "own")
+    assert str(caught.value).startswith(words)

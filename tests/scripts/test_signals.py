@@ -26,6 +26,22 @@ ROOT = Path(__file__).parents[2]
 TIMEOUT = 60
 
 
+@contextmanager
+def handled(number: signal.Signals, handler: signal.Handlers) -> Iterator[None]:
+    before = signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
+
+
+@pytest.fixture(autouse=True)
+def hanging_up_ends_processes() -> Iterator[None]:
+    """As in a terminal: what runs tests may ignore SIGHUP, as `nohup` does."""
+    with handled(signal.SIGHUP, signal.SIG_DFL):
+        yield
+
+
 def stopped_by(number: signal.Signals, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
     with pytest.raises(typer.Exit) as caught, interruptions_in_one_line():
         signal.raise_signal(number)
@@ -45,15 +61,6 @@ def test_contexts_share_a_handler() -> None:
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGTERM)
         assert outer.status == TERMINATED
-
-
-@contextmanager
-def handled(number: signal.Signals, handler: signal.Handlers) -> Iterator[None]:
-    before = signal.signal(number, handler)
-    try:
-        yield
-    finally:
-        signal.signal(number, before)
 
 
 def test_a_background_process_ignores_ctrl_c_alone() -> None:

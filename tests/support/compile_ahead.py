@@ -43,10 +43,10 @@ def compile_others() -> None:
     config = load_config("tiny-x")
     table = make_table(Program.from_instructions(config, [Finish()]).columns())
     chip, detail = make_chip(config), make_detail()
-    alu(chip, table[0], 0, 0, detail)
+    alu(chip, None, table[0], 0, 0, detail)
     requantiser = make_requantiser(config, chip)
     assert requantiser is not None
-    compute(chip, requantiser, table[0], 0, 0, detail)
+    compute(chip, requantiser, None, table[0], 0, 0, detail)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "digits.tandem"
         CliRunner().invoke(app, ["compile", "digits", "--config", "tiny", "-o", str(path)])

@@ -11,6 +11,7 @@ from tandem.compiler.machines.accelerator.intrinsics.base import (
     base_instructions,
     immediate_by_name,
 )
+from tandem.compiler.machines.accelerator.intrinsics.custom import custom_instructions
 from tandem.compiler.machines.accelerator.intrinsics.extensions import extension_instructions
 from tandem.compiler.machines.accelerator.intrinsics.scopes import OnChip
 from tandem.hw.config import HardwareConfig
@@ -43,7 +44,8 @@ class AcceleratorTarget:
     @staticmethod
     def of(config: HardwareConfig, *, small_host: bool = False) -> AcceleratorTarget:
         """The accelerator with the base instruction set, and those of its features."""
-        every = (*base_instructions(config), *extension_instructions(config))
+        extended = (*extension_instructions(config), *custom_instructions(config))
+        every = (*base_instructions(config), *extended)
         return AcceleratorTarget(config, every, small_host)
 
     def with_instructions(self, *more: TensorInstruction) -> AcceleratorTarget:

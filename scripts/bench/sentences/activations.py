@@ -21,9 +21,14 @@ class Format:
     weights: str
     smooth: bool
 
-    def __str__(self) -> str:
+    @property
+    def described(self) -> str:
+        """The format of weights, and how they are rounded."""
         groups = "" if self.weights == "int8" else " in groups of 32, calibrated"
-        return f"{self.weights}{groups}, activations int8{', smoothed' if self.smooth else ''}"
+        return f"{self.weights}{groups}"
+
+    def __str__(self) -> str:
+        return f"{self.described}, activations int8{', smoothed' if self.smooth else ''}"
 
 
 def padded(tokens: Tokens, length: int) -> dict[str, NDArray[np.generic]]:

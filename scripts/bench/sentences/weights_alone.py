@@ -32,11 +32,18 @@ class Rounding:
     group: int = 32
     calibrated: bool = False
 
-    def __str__(self) -> str:
+    @property
+    def weights(self) -> str:
+        """The format, and its groups."""
         if self.form is None:
             return "int8"
         groups = f" in groups of {self.group}" if self.form.scaled else ""
-        return f"{self.form.name}{groups}, {'calibrated' if self.calibrated else 'nearest'}"
+        return f"{self.form.name}{groups}"
+
+    def __str__(self) -> str:
+        if self.form is None:
+            return self.weights
+        return f"{self.weights}, {'calibrated' if self.calibrated else 'nearest'}"
 
     @property
     def bits(self) -> float:

@@ -52,7 +52,8 @@ class State:
     Attributes
     ----------
     arrays
-        Weights, and what the optimiser keeps, by the names of the step's parameters.
+        Weights, and what the optimiser keeps, by the names of the step's parameters; in a
+        checkpoint also the scales of a training that rounds.
     losses
         Of the steps of the epoch that is under way, or over and not measured yet.
     seconds

@@ -13,6 +13,7 @@ from onnx import ModelProto
 
 from tandem.compiler.frontends.onnx import StatedShape
 from tandem.compiler.quantise.options import QuantiseOptions
+from tandem.compiler.quantise.weight_options import WeightOptions
 from tandem.workbench.errors import TrainingError
 from tandem.workbench.models import ReadModel
 from tandem.workbench.training.checkpoints import State
@@ -75,21 +76,16 @@ class Plan:
         Raises
         ------
         TrainingError, OSError
-            As of `Trainer.run`; a checkpoint of a training that rounds.
+            As of `Trainer.run`.
         CompilerError
             As of `fake_quantised`.
         """
         if self.rounding is not None:
-            if checkpoints is not None:
-                raise TrainingError(
-                    f"training with weights in {self.rounding.weights} keeps no checkpoint: it "
-                    "would have no scales"
-                )
             rounded = RoundedTraining.of(
                 *(self.trainable, self.weights, self.samples, self.options, self.rounding),
                 self.held_out if len(self.held_out) else None,
             )
-            state = rounded.run(report)
+            state = rounded.run(checkpoints, self.belongs, report)
             return rounded.model, state, rounded.trainer.memory
         trainer = self.trainer()
         state = trainer.run(checkpoints, self.belongs, report)
@@ -145,6 +141,7 @@ def plan_training(
     weights = found.random_weights(options.seed) if initial is Initial.RANDOM else found.weights
     belongs = {
         "model": _digest(read.proto, weights),
+        **({} if rounding is None else {"weights": _format(rounding.weights)}),
         **{
             field.name: str(_plain(getattr(options, field.name)))
             for field in fields(options)
@@ -152,6 +149,10 @@ def plan_training(
         },
     }
     return Plan(found, samples, unseen, replace(options), weights, belongs, rounding)
+
+
+def _format(weights: WeightOptions) -> str:
+    return f"{weights}, groups of {weights.group}"
 
 
 def _plain(value: Any) -> Any:

@@ -14,7 +14,13 @@ from tandem.compiler.quantise.options import QuantiseOptions
 from tandem.workbench.training.checkpoints import State
 from tandem.workbench.training.samples import Array, Samples
 from tandem.workbench.training.trainable import Trainable
-from tandem.workbench.training.trainer import Report, Trainer, TrainingOptions, check_batches
+from tandem.workbench.training.trainer import (
+    Checkpoints,
+    Report,
+    Trainer,
+    TrainingOptions,
+    check_batches,
+)
 
 CALIBRATION = 128
 """Samples whose values choose the scales of int8."""
@@ -22,8 +28,7 @@ CALIBRATION = 128
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoundedTraining:
-    """A training whose scales are chosen again with each epoch. It keeps no checkpoints: a state
-    has no scales.
+    """A training whose scales are chosen again with each epoch.
 
     Attributes
     ----------
@@ -79,16 +84,14 @@ class RoundedTraining:
         """Choose the scales for the weights as they are now."""
         self.trainer.fixed.update(self.network.scales(self.trainer.weights))
 
-    def run(self, report: Report | None = None) -> State:
+    def run(
+        self,
+        checkpoints: Checkpoints | None = None,
+        belongs: Mapping[str, str] | None = None,
+        report: Report | None = None,
+    ) -> State:
         """Train to the end; see `Trainer.run`. At the end the scales are those of the weights."""
-
-        def after(state: State, total: int) -> None:
-            if state.epochs and state.epochs[-1].step == state.step:
-                self.choose_scales()
-            if report is not None:
-                report(state, total)
-
-        return self.trainer.run(report=after)
+        return self.trainer.run(checkpoints, belongs, report, self.choose_scales)
 
     @property
     def model(self) -> ModelProto:

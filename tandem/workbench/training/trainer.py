@@ -208,6 +208,7 @@ class Trainer:
         checkpoints: Checkpoints | None = None,
         belongs: Mapping[str, str] | None = None,
         report: Report | None = None,
+        after_epoch: Callable[[], None] = lambda: None,
     ) -> State:
         """Train to the end, from a checkpoint on if there is one; the state at the end.
 
@@ -218,6 +219,9 @@ class Trainer:
         ----------
         belongs
             What the training is, beside its samples: see `write_checkpoint`.
+        after_epoch
+            Called when an epoch has ended, and once more where training goes on from there: it may
+            change what is fixed, by the weights alone.
 
         Raises
         ------
@@ -228,14 +232,16 @@ class Trainer:
         """
         about = {**(belongs or {}), "samples": self._samples.digest}
         if checkpoints is not None and checkpoints.path.is_file():
-            self.state = read_checkpoint(checkpoints.path, about, self.state)
+            self._resume(read_checkpoint(checkpoints.path, about, self._whole_state))
+            if self._at_end_of_epoch:
+                after_epoch()
         written, begun = self.state.step, perf_counter() - self.state.seconds
         saved = perf_counter()
 
         def save() -> None:
             nonlocal written, saved
             if checkpoints is not None and self.state.step != written:
-                write_checkpoint(checkpoints.path, self.state, about)
+                write_checkpoint(checkpoints.path, self._whole_state, about)
                 written = self.state.step
             saved = perf_counter()
 
@@ -245,6 +251,7 @@ class Trainer:
                     self._advance(begun)
                 if self._is_due(self.state):
                     self._end_epoch(begun)
+                    after_epoch()
                 if checkpoints is not None and perf_counter() - saved >= checkpoints.seconds:
                     save()
                 if report is not None:
@@ -282,6 +289,22 @@ class Trainer:
             for name in found[0]
         ]
         return means[0], means[1] if len(means) > 1 else None
+
+    @property
+    def _at_end_of_epoch(self) -> bool:
+        """Whether the last step ended an epoch."""
+        return bool(self.state.epochs) and self.state.epochs[-1].step == self.state.step
+
+    @property
+    def _whole_state(self) -> State:
+        """The state, and what is fixed."""
+        return replace(self.state, arrays={**self.state.arrays, **self.fixed})
+
+    def _resume(self, whole: State) -> None:
+        """Go on from a state."""
+        self.fixed.update({name: whole.arrays[name] for name in self.fixed})
+        arrays = {name: whole.arrays[name] for name in self.state.arrays}
+        self.state = replace(whole, arrays=arrays)
 
     def _executor(self, function: Function, outputs: list[str]) -> Executor:
         machine = CpuTarget.host()

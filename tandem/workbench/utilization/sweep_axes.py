@@ -21,7 +21,9 @@ MOST_POINTS = 10_000
 
 MEMORY_FIELDS = tuple(field.name for field in fields(MemoryModel))
 CONFIG_FIELDS = tuple(
-    field.name for field in fields(HardwareConfig) if field.name not in ("name", "features")
+    field.name
+    for field in fields(HardwareConfig)
+    if field.name not in ("name", "features", "alu_operations")
 )
 """Fields of the configuration that are numbers."""
 

@@ -78,6 +78,12 @@ def test_what_the_configuration_refuses_is_no_machine() -> None:
         (changed(limits={"device": "XC1"}), "no device 'XC1'; known: LFE5U-25F"),
         (changed(limits={"area": "small"}), "NAND2 equivalents, a number"),
         (changed(limits={"power": 1}), "device and area are known"),
+        (changed(limits=[]), "device and area are known"),
+        *(
+            (changed(limits={"area": area}), "NAND2 equivalents, a number")
+            for area in (0, -1, True, float("inf"))
+        ),
+        (changed(limits={"device": 3}), "no device 3; known: LFE5U-25F"),
     ],
 )
 def test_refusals(text: str, message: str) -> None:
@@ -88,3 +94,35 @@ def test_refusals(text: str, message: str) -> None:
 def test_a_file_that_is_missing() -> None:
     with pytest.raises(SpaceError, match="neither one of asic, fpga, small nor a file"):
         load_space("nowhere.json")
+
+
+XOR = {"name": "XOR", "result": "a ^ b"}
+CLIP = {"name": "CLIP", "result": "min(a + b >> s, 127)", "parameters": {"s": "uint5"}}
+
+
+def test_operations_are_a_field() -> None:
+    choices = {"alu_operations,alu_stages": [[[], 1], [[XOR], 1], [[CLIP, XOR], 3]]}
+    space = parse_space(changed(fields=choices), "mine")
+    machines = [space.machine([number]) for number in range(3)]
+    assert [[one.name for one in machine.alu_operations] for machine in machines] == [
+        [],
+        ["XOR"],
+        ["CLIP", "XOR"],
+    ]
+    assert [space.indices(machine) for machine in machines] == [(0,), (1,), (2,)]
+    assert parse_space(json.dumps(space.as_json()), "mine") == space
+    based = parse_space(json.dumps(TINY | {"base": {"alu_operations": [XOR]}}), "based")
+    assert parse_space(json.dumps(based.as_json()), "based") == based
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (XOR, "space mine: alu_operations: {'name': 'XOR', 'result': 'a ^ b'} is no list"),
+        ([{"name": "XOR"}], "space mine: alu_operations: operation {'name': 'XOR'}: it has"),
+    ],
+)
+def test_operations_that_are_refused(value: object, words: str) -> None:
+    with pytest.raises(SpaceError) as caught:
+        parse_space(changed(fields={"alu_operations": [value]}), "mine")
+    assert str(caught.value).startswith(words)

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from typer.testing import CliRunner
 
 from tandem.hw.config_files import dump_config, load_config
 from tandem.scripts.cli import app
+from tandem.scripts.run.table import _speed
+from tandem.workbench.run_report import RunReport
 
 # Its memory of weights is too small for most layers.
 MACHINE = load_config("tiny").replace(name="small", log_wgt_buffer=6)
@@ -104,3 +108,22 @@ def test_without_cycles_the_table_names_the_device(arguments: list[str]) -> None
     assert "device" in head + rows[0]
     devices = {word for row in rows for word in row.split() if word in ("cpu", "accelerator")}
     assert devices == {"cpu", "accelerator"}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "speed", "text"),
+    [
+        (1.0, None, "1.0 s"),
+        (1.26, None, "1.3 s"),
+        (0.99, None, "990.0 ms"),
+        (0.00125, None, "1.2 ms"),
+        (2.0, 6_172_839.6, "12,345,679 cycles in 2.0 s, 6,172,840 a second"),
+        (0.5, 24_691_358.0, "12,345,679 cycles in 500.0 ms, 24,691,358 a second"),
+    ],
+)
+def test_the_speed_of_a_simulation(seconds: float, speed: float | None, text: str) -> None:
+    profile = SimpleNamespace(cycles=12_345_679)
+    report = SimpleNamespace(
+        simulated_seconds=seconds, cycles_per_second=speed, run=SimpleNamespace(profile=profile)
+    )
+    assert _speed(cast(RunReport, report)) == text

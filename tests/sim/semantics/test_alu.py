@@ -64,7 +64,7 @@ def attempt(
         src_factor_in=0,
     )
     table = make_table(Program.from_instructions(CONFIG, [instruction]).columns())
-    fault = alu(chip, table[0], 0, 1, detail)
+    fault = alu(chip, None, table[0], 0, 1, detail)
     assert not chip.acc[:LANES].any()
     return fault, [int(value) for value in chip.acc[LANES : 2 * LANES]]
 

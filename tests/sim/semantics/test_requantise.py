@@ -17,11 +17,11 @@ from tandem.hw.faults import Fault
 from tandem.hw.features import Feature
 from tandem.hw.isa import Alu, AluOp, Gemm, MemoryId, MicroOp, Program, Requantise, pack_uops
 from tandem.hw.isa.columns import make_table
-from tandem.sim.semantics.chip import Chip, make_chip
+from tandem.sim.semantics.chip import make_chip
 from tandem.sim.semantics.compute import compute
 from tandem.sim.semantics.detail import INDEX, MEMORY, NONE, POSITION, make_detail
-from tandem.sim.semantics.requantiser import PARAMETER_ROWS, Requantiser, make_requantiser
-from tests.support.sim.random_modes import parameters
+from tandem.sim.semantics.requantiser import make_requantiser
+from tests.support.sim.compiled_memories import memories_of, random_memories
 from tests.support.sim.reference import ReferenceMachine
 
 SMALL8 = load_config("small8")
@@ -41,43 +41,6 @@ EXTENDED = tuple(
     for batch, block in ((1, 8), (2, 4), (1, 32))
 )
 """Machines with 64 elements of INP and ACC, 32 of WGT and 8 of PAR."""
-
-
-def random_memories(config: HardwareConfig, seed: int) -> ReferenceMachine:
-    machine, values = ReferenceMachine(config), np.random.default_rng(seed)
-    for memory in (machine.inp, machine.wgt, machine.out):
-        memory[:] = values.integers(-128, 128, memory.shape)
-    machine.acc[:] = values.integers(-(1 << 31), 1 << 31, machine.acc.shape)
-    if seed % 2:
-        machine.acc[:] >>= 20
-    made = parameters(random.Random(seed), config, len(machine.par))
-    machine.par[:] = made.reshape(machine.par.shape)
-    return machine
-
-
-def memories_of(machine: ReferenceMachine) -> tuple[Chip, Requantiser]:
-    """The compiled code's form of `machine`'s memories."""
-    config = machine.config
-    chip = make_chip(config)
-    requantiser = make_requantiser(config, chip)
-    assert requantiser is not None
-    inp, acc = len(machine.inp), len(machine.acc)
-    chip.uop[:] = machine.uop
-    chip.inp.reshape(inp, config.batch, -1)[..., : config.block_in] = machine.inp
-    chip.acc.reshape(acc, config.batch, -1)[..., : config.block_out] = machine.acc
-    out = requantiser.out.reshape(acc, config.batch, -1)
-    out[..., : config.block_out] = machine.out.view(np.uint8)
-    for at, weights in enumerate(machine.wgt):
-        for output, row in enumerate(weights):
-            for channel, weight in enumerate(row.tolist()):
-                group = at * chip.row_out + output // 16 * 16
-                where = group * chip.row_in + (channel // 2 * 16 + output % 16) * 2 + channel % 2
-                chip.wgt[where] = weight
-    par = requantiser.par.reshape(len(machine.par), PARAMETER_ROWS, -1)[..., : config.block_out]
-    par[:, 0] = machine.par[..., :4].copy().view("<i4")[..., 0]
-    par[:, 1] = machine.par[..., 4:6].copy().view("<u2")[..., 0]
-    par[:, 2] = machine.par[..., 6] & 31
-    return chip, requantiser
 
 
 def small(rng: random.Random) -> int:
@@ -133,6 +96,7 @@ def test_out_after_every_slice_and_fault(config: HardwareConfig) -> None:
         machine.uop[: len(words)] = words
         mode, loops = random_mode(rng), random_loops(rng, len(kernel))
         chip, requantiser = memories_of(machine)
+        assert requantiser is not None
         table = make_table(Program.from_instructions(config, [mode, loops]).columns())
         requantiser.mode[:] = table[0]
         total = len(kernel) * loops.iter_out * loops.iter_in
@@ -140,7 +104,7 @@ def test_out_after_every_slice_and_fault(config: HardwareConfig) -> None:
         detail, found, done = make_detail(), NONE, 0
         while done < total and found == NONE:
             stop = min(total, done + rng.choice((1, 2, 3, 7, total)))
-            found = compute(chip, requantiser, table[1], done, stop, detail)
+            found = compute(chip, requantiser, None, table[1], done, stop, detail)
             done = stop
 
         expected, where, indices = run_micro_ops(machine, mode, loops)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tandem.hw.config import HardwareConfig
 from tandem.hw.config_files import load_config, preset_names
+from tandem.hw.custom_operations import CustomOperation
 from tandem.hw.features import Feature
 
 COMPUTE_FEATURES = frozenset(Feature) - {Feature.COMPRESSED_WEIGHTS}
@@ -18,6 +19,11 @@ _SCALAR = _SMALL.replace(
     compute_buffer=256,
     address_bits=64,
 )
+
+
+def _operation(name: str, result: str, **parameters: str) -> CustomOperation:
+    return CustomOperation.from_json({"name": name, "result": result, "parameters": parameters})
+
 
 UNCOMMON = (
     # Every element is narrower than a beat; queues and buffers have their minimum size.
@@ -146,6 +152,34 @@ UNCOMMON = (
         longest_burst=33,
         load_buffer=64,
         compute_buffer=64,
+    ),
+    # Operations of its own, in three stages, with and without parameters and second operand.
+    _SMALL.replace(
+        name="custom",
+        log_block_in=2,
+        log_block_out=2,
+        log_wgt_buffer=8,
+        alu_operations=(
+            _operation(
+                "SHIFT_CLIP", "min(max(int32(a + b) >> shift, low), 127)", shift="uint5", low="int8"
+            ),
+            _operation("XOR", "a ^ b"),
+            _operation("SCALED", "a * factor - 5", factor="int16"),
+        ),
+        alu_stages=3,
+    ),
+    # One, beside all extensions of compute, with two rows and one read port of ACC.
+    _SMALL.replace(
+        name="custom_one_port",
+        acc_read_ports=1,
+        log_batch=1,
+        log_block_in=1,
+        log_block_out=1,
+        log_wgt_buffer=6,
+        log_par_buffer=8,
+        features=COMPUTE_FEATURES,
+        alu_operations=(_operation("ADD_SCALED", "a + (b * factor >> 3)", factor="uint9"),),
+        alu_stages=2,
     ),
 )
 

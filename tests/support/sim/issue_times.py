@@ -6,11 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tandem.hw.config import HardwareConfig
+from tandem.hw.custom_operations import MOST_STAGES, CustomOperation
 from tandem.hw.isa import Alu, Gemm, Load, MemoryId, Program, Requantise
 from tandem.hw.timing import (
     EARLY_OPS,
     FORWARD_DISTANCE,
     STALL_STAGE,
+    custom_lead,
+    forward_distance,
     issue_cycles,
     out_delay,
     pipeline_depth,
@@ -25,7 +28,8 @@ class Slot:
     dst: int
     """The accumulator that it writes."""
     waits_for: tuple[int, ...]
-    """The accumulators whose results must be `FORWARD_DISTANCE` slots ahead."""
+    """The accumulators whose results must be `distance` slots ahead."""
+    distance: int = FORWARD_DISTANCE
 
 
 Slots = Sequence[Slot | None]
@@ -56,7 +60,11 @@ def _slots(
 ) -> Iterator[Slot | None]:
     kernel = [machine.micro_op(index) for index in range(loops.uop_bgn, loops.uop_end)]
     tensor = isinstance(loops, Alu) and not (loops.use_imm or loops.from_inp)
-    is_early = isinstance(loops, Alu) and loops.op in EARLY_OPS
+    is_custom = isinstance(loops, Alu) and isinstance(loops.op, CustomOperation)
+    is_early = is_custom or (isinstance(loops, Alu) and loops.op in EARLY_OPS)
+    distance = forward_distance(config, custom=is_custom)
+    if is_custom:
+        yield from [None] * custom_lead(config)
     for o in range(loops.iter_out):
         for i in range(loops.iter_in):
             for uop in kernel:
@@ -64,7 +72,7 @@ def _slots(
                     yield None
                 dst = uop.dst + o * loops.dst_factor_out + i * loops.dst_factor_in
                 src = uop.src + o * loops.src_factor_out + i * loops.src_factor_in
-                yield Slot(dst, (dst,) * is_early + (src,) * tensor)
+                yield Slot(dst, (dst,) * is_early + (src,) * tensor, distance)
 
 
 @dataclass
@@ -74,7 +82,7 @@ class _Stages:
 
     now: int = 0
     slots: list[Slot | None] = field(
-        default_factory=lambda: [None] * (STALL_STAGE + FORWARD_DISTANCE - 1)
+        default_factory=lambda: [None] * (STALL_STAGE + FORWARD_DISTANCE + MOST_STAGES - 2)
     )
     """Stages 1, 2, ..."""
 
@@ -83,7 +91,8 @@ class _Stages:
         """Whether nothing can be issued in this cycle."""
         waits, *results = self.slots[STALL_STAGE - 1 :]
         return waits is not None and any(
-            ahead is not None and ahead.dst in waits.waits_for for ahead in results
+            ahead is not None and ahead.dst in waits.waits_for
+            for ahead in results[: waits.distance - 1]
         )
 
     def step(self, issued: Slot | None = None) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tandem.hw.config import HardwareConfig
+from tandem.hw.custom_operations import AnyOperation, CustomOperation
 from tandem.hw.errors import ProgramError
 from tandem.hw.features import Feature
 from tandem.hw.isa import (
@@ -234,7 +235,8 @@ class _Writer:
         kernel = self._find_kernel(memories)
         if kernel is None:
             return
-        ops: list[AluOp] = [op for op in self.config.operations if op is not AluOp.RESIDUAL]
+        ops: list[AnyOperation] = [op for op in self.config.operations if op is not AluOp.RESIDUAL]
+        ops += [op for op in self.config.alu_operations if _may_have(op, use_imm)]
         if source is MemoryId.INP and AluOp.RESIDUAL in self.config.operations:
             ops += [AluOp.RESIDUAL] * len(ops)
         op = self.rng.choice(ops)
@@ -247,7 +249,7 @@ class _Writer:
             op=op,
             use_imm=use_imm,
             from_inp=source is MemoryId.INP,
-            imm=self._immediate(op) if use_imm else self.rng.choice((0, -1, 32767)),
+            imm=self._imm(op, use_imm),
             uop_bgn=kernel.start,
             uop_end=kernel.stop,
             iter_out=counts[0],
@@ -275,7 +277,18 @@ class _Writer:
                 self.emit(random_requantise(self.rng, window, loops))
         self.emit(loops)
 
-    def _immediate(self, op: AluOp) -> int:
+    def _imm(self, op: AnyOperation, use_imm: bool) -> int:
+        """The field `imm`: an immediate, parameters, or what has no effect."""
+        if isinstance(op, AluOp) or not op.parameters:
+            return self._immediate(op) if use_imm else self.rng.choice((0, -1, 32767))
+        return op.immediate(
+            {
+                one.name: self.rng.choice((*one.limits, self.rng.randint(*one.limits)))
+                for one in op.parameters
+            }
+        )
+
+    def _immediate(self, op: AnyOperation) -> int:
         if op is AluOp.SHR:
             return self.rng.choice((-31, -1, 0, 1, 8, 31, self.rng.randint(-31, 31)))
         return self.rng.choice((-32768, -1, 0, 1, 127, 32767, self.rng.randint(-32768, 32767)))
@@ -403,3 +416,10 @@ def _padded(rows: int, columns: int, pads: list[int]) -> int:
     """Number of elements of a LOAD with its padding (top, bottom, left, right)."""
     top, bottom, left, right = pads
     return (top + rows + bottom) * (left + columns + right)
+
+
+def _may_have(op: CustomOperation, use_imm: bool) -> bool:
+    """Whether an operation may be used with, or without, `use_imm`."""
+    if not op.reads_second:
+        return use_imm
+    return not (use_imm and op.parameters)

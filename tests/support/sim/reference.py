@@ -177,7 +177,7 @@ class ReferenceMachine:
             if alu.op is AluOp.RESIDUAL:
                 self._write(position, dst, a.copy(), o, i, b.astype(np.int64) * self.mode.scale)
             else:
-                self._write(position, dst, alu.op.apply(a, b), o, i)
+                self._write(position, dst, _applied(alu, a, b), o, i)
 
     def _write(
         self,
@@ -248,6 +248,14 @@ class ReferenceMachine:
     def _check(position: int, memory: str, index: int, depth: int) -> None:
         if index >= depth:
             raise ProgramError(Fault.SRAM_INDEX, position, f"{memory}[{index}] of {depth}")
+
+
+def _applied(alu: Alu, a: npt.NDArray[np.int32], b: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    op = alu.op
+    if isinstance(op, AluOp):
+        return op.apply(a, b)
+    pairs = zip(a.ravel().tolist(), b.ravel().tolist(), strict=True)
+    return np.array([op.apply(*pair, alu.imm) for pair in pairs], np.int32).reshape(a.shape)
 
 
 def _wrap(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:

@@ -114,6 +114,30 @@ def test_layers_have_formats_of_weights_by_name() -> None:
         ({"weights_of": {"output": "int5"}}, ArgumentValueError, "'int5' is no format: int8, "),
         ({"weights_of": {"fc": "int8"}, "max_loss": 3}, ArgumentValueError, "for other weights"),
         (
+            {"weights_of": {"fc": "int8"}, "weight_group": 32},
+            ArgumentValueError,
+            "for other weights",
+        ),
+        ({"weights": "int3"}, ArgumentValueError, "no weights 'int3': there are int8, "),
+        (
+            {"weights": "int4", "weight_group": 48},
+            ArgumentValueError,
+            "weight_group is 48: 16, 32, 64, 128 are allowed",
+        ),
+        *(
+            (
+                {"weights": "int4", "max_loss": loss},
+                ArgumentValueError,
+                f"max_loss is {loss!r}: decibels, 0 or more, are allowed",
+            )
+            for loss in (-0.5, float("nan"), "1")
+        ),
+        (
+            {"smooth": True, "quantize": None},
+            ArgumentValueError,
+            "weights and smooth are for quantize=",
+        ),
+        (
             {"weights_of": {"fc": "int4"}, "quantize": None},
             ArgumentValueError,
             "weights and smooth are for quantize=",

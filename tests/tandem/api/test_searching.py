@@ -194,6 +194,22 @@ def test_one_objective_has_no_chart(found: Search) -> None:
             ArgumentTypeError,
             "mhz is 'fast': it must be a number above",
         ),
+        *(
+            (["digits"], {name: value}, ArgumentValueError, f"{name} is {value}: it must be a num")
+            for name in ("mhz", "seconds")
+            for value in (0, -1.5, float("inf"), float("nan"))
+        ),
+        (["digits"], {"seconds": True}, ArgumentTypeError, "seconds is True: it must be a number"),
+        *(
+            (
+                ["digits"],
+                {name: least - 1},
+                ArgumentValueError,
+                f"{name} is {least - 1}: it must be",
+            )
+            for name, least in {"seed": 0, "tune": 0, "synthesise": 0, "jobs": 1}.items()
+        ),
+        (["digits"], {"objectives": ("area", "area")}, ArgumentValueError, "once"),
         (
             ["digits"],
             {"around": "ultra96"},

@@ -13,7 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tandem.base.errors import Error
-from tandem.workbench.errors import MissingPackageError
+from tandem.workbench.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    MissingPackageError,
+)
 from tandem.workbench.table import SHOWN_ROWS, Column, Table, Value
 
 NAME = Column("layer", str, "the layer's name")
@@ -158,3 +162,44 @@ def test_rows_and_columns_are_the_same_values(data: st.DataObject) -> None:
     lines = drawn.text().split("\n")
     assert len(lines) == len(drawn) + 1
     assert len(drawn._repr_html_()) > 0
+
+
+def test_a_table_that_cannot_be() -> None:
+    with pytest.raises(ArgumentValueError, match=r"^a table has one column layer, and not two$"):
+        Table((NAME, CYCLES, NAME), ())
+    rows: list[tuple[Value, ...]] = [("conv", 1, 0.5), ("conv", 1, 0.5, True, 2), ()]
+    for row in rows:
+        with pytest.raises(ArgumentValueError, match=rf"has 4 values, and not {len(row)}$"):
+            table(TWO.rows[0], row)
+
+
+COLUMN_OF: dict[str, tuple[Column, str]] = {
+    "str": (NAME, "of type str, or None"),
+    "int": (CYCLES, "of type int, or None"),
+    "float": (SHARE, "of type float, or None"),
+    "bool": (ON_CPU, "of type bool, or None"),
+}
+ALLOWED = {"str": ("str",), "int": ("int",), "float": ("int", "float"), "bool": ("bool",)}
+VALUES: dict[str, Value] = {"str": "3", "int": 3, "float": 3.0, "bool": True}
+
+
+@pytest.mark.parametrize("kind", COLUMN_OF)
+@pytest.mark.parametrize("given", VALUES)
+def test_values_have_the_type_of_their_column(kind: str, given: str) -> None:
+    column, message = COLUMN_OF[kind]
+    Table((column,), ((None,),))
+    if given in ALLOWED[kind]:
+        assert Table((column,), ((VALUES[given],),)).rows == ((VALUES[given],),)
+        return
+    with pytest.raises(ArgumentTypeError, match=rf"^column {column.name} is .*{message}$"):
+        Table((column,), ((None,), (VALUES[given],)))
+
+
+def test_so_many_rows_are_shown() -> None:
+    many = Table((CYCLES,), tuple((number + 10_000,) for number in range(SHOWN_ROWS + 2)))
+    for shown in (repr(many), many.text(SHOWN_ROWS)):
+        assert f"{10_000 + SHOWN_ROWS - 1:,}" in shown or str(10_000 + SHOWN_ROWS - 1) in shown
+        assert str(10_000 + SHOWN_ROWS) not in shown.replace(",", "")
+    whole = many.text().replace(",", "")
+    assert all(str(10_000 + number) in whole for number in range(SHOWN_ROWS + 2))
+    assert many.text(3).replace(",", "").count("1000") == 3

@@ -22,6 +22,7 @@ from tandem.compiler.ir.ops import cast, const, index, load, maximum, minimum, s
 from tandem.compiler.ir.stmt import For, LoopKind, PrimFunc, Store
 from tandem.compiler.machines.accelerator.intrinsics.scopes import OnChip
 from tandem.hw.config import HardwareConfig
+from tandem.hw.custom_operations import AnyOperation
 from tandem.hw.encoding import alu_layout
 from tandem.hw.features import Feature
 from tandem.hw.operations import MAX_SHIFT, AluOp
@@ -46,11 +47,13 @@ class ResetStep:
 @dataclass(frozen=True, slots=True)
 class AluStep:
     """`dst = op(dst, src)`: `src` is another operand, in ACC or INP, an immediate, or a parameter
-    in the scope IMM, whose value each operator supplies."""
+    in the scope IMM, whose value each operator supplies. `parameters` is such a parameter, too: it
+    has the parameters of a custom operation whose second operand is in memory."""
 
-    op: AluOp
+    op: AnyOperation
     dst: str
     src: str | int
+    parameters: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +116,8 @@ class TensorInstruction:
             elif isinstance(step, AluStep) and isinstance(step.src, str):
                 scopes = OnChip.ACC, OnChip.INP, OnChip.IMM
                 self._check("an operand of the ALU", step.src, *scopes)
+                if step.parameters is not None:
+                    self._check("the parameters of an operation", step.parameters, OnChip.IMM)
             elif isinstance(step, RequantiseStep):
                 self._check("the parameters", step.parameters, OnChip.PAR)
                 for name in step.immediates:
@@ -257,7 +262,7 @@ def accumulators(name: str, config: HardwareConfig) -> Buffer:
     return Buffer(name, (config.batch, config.block_out), INT32, OnChip.ACC)
 
 
-def check_immediate(config: HardwareConfig, op: AluOp, value: int) -> None:
+def check_immediate(config: HardwareConfig, op: AnyOperation, value: int) -> None:
     """Raises `LoweringError` for a number that an instruction of `op` cannot carry."""
     low, high = (0, MAX_SHIFT) if op is AluOp.SHR else alu_layout(config)["imm"].limits
     if not low <= value <= high:

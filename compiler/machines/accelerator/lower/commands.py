@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tandem.hw.codings import Coding
+from tandem.hw.custom_operations import AnyOperation, CustomOperation
 from tandem.hw.encoding import Opcode
 from tandem.hw.operations import AluOp
 from tandem.hw.routing import executing_unit
@@ -142,15 +143,16 @@ class Mode:
 class Compute:
     """A GEMM (`op` None) that adds, resets or overwrites, or an ALU instruction.
 
-    `imm` is None where the second operand comes from ACC, or with `from_inp` from INP; a string is
-    the program's buffer in IMM, whose value each operator sets. `outer` and `inner` are the loops
-    around the kernel. Without a `mode` OUT gets the low bytes of the results.
+    `imm` is None where the second operand comes from ACC, or with `from_inp` from INP, unless it
+    has the operation's parameters; a string is the program's buffer in IMM, whose value each
+    operator sets. `outer` and `inner` are the loops around the kernel. Without a `mode` OUT gets
+    the low bytes of the results.
     """
 
     kernel: Kernel
     outer: Loop
     inner: Loop
-    op: AluOp | None = None
+    op: AnyOperation | None = None
     imm: int | str | None = None
     reset: bool = False
     overwrite: bool = False
@@ -160,7 +162,11 @@ class Compute:
     @property
     def reads_src(self) -> bool:
         """Whether the source index is used; `source` is its memory."""
-        return not self.reset if self.op is None else self.imm is None
+        if self.op is None:
+            return not self.reset
+        if isinstance(self.op, CustomOperation) and self.op.parameters:
+            return self.op.reads_second
+        return self.imm is None
 
     @property
     def source(self) -> MemoryId:

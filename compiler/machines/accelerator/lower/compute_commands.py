@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from tandem.compiler.machines.accelerator.lower.commands import Compute, Kernel, Loop, Mode
 from tandem.hw.config import HardwareConfig
+from tandem.hw.custom_operations import AnyOperation
 from tandem.hw.encoding import (
     Opcode,
     WordLayout,
@@ -18,7 +19,6 @@ from tandem.hw.encoding import (
     opcodes_of,
     requantise_layout,
 )
-from tandem.hw.operations import AluOp
 from tandem.hw.topology import MemoryId
 
 _Indices: TypeAlias = tuple[int, int, int, int]
@@ -29,7 +29,7 @@ _Indices: TypeAlias = tuple[int, int, int, int]
 class Operation:
     """The operation in each iteration; the fields are those of `Compute`."""
 
-    op: AluOp | None = None
+    op: AnyOperation | None = None
     imm: int | str | None = None
     reset: bool = False
     from_inp: bool = False

@@ -43,7 +43,7 @@ def encode_stream(
         If a value does not fit its field; the message names the instruction.
     """
     command = slots.command
-    prototypes = [fields_of(each) for each in (*commands.prototypes, EMPTY)]
+    prototypes = [fields_of(each, config) for each in (*commands.prototypes, EMPTY)]
     table = np.array([[each.get(name, 0) for name in _NAMES] for each in prototypes], np.int64)
     rows = table[np.append(commands.which, len(table) - 1)[command]]
     values = dict(zip(_NAMES, np.ascontiguousarray(rows.T), strict=True))
@@ -66,7 +66,7 @@ def encode_kernels(store: KernelStore, config: HardwareConfig) -> bytes:
     return pack_uop_columns(config, *(np.fromiter(each, np.int64) for each in columns))
 
 
-def fields_of(command: Command) -> dict[str, int]:
+def fields_of(command: Command, config: HardwareConfig) -> dict[str, int]:
     """The fields of a command's instruction by name. The kernel's address counts as 0, and so does
     an immediate that the operator sets."""
     values: dict[str, int]
@@ -107,7 +107,8 @@ def fields_of(command: Command) -> dict[str, int]:
             values["overwrite"] = int(command.overwrite)
         else:
             imm = command.imm if isinstance(command.imm, int) else 0
-            values |= {"opcode": Opcode.ALU, "alu_opcode": command.op, "imm": imm}
-            values["use_imm"] = int(command.imm is not None)
+            values |= {"opcode": Opcode.ALU, "imm": imm}
+            values["alu_opcode"] = config.alu_opcode(command.op)
+            values["use_imm"] = int(not command.reads_src)
             values["from_inp"] = int(command.from_inp)
     return values

@@ -202,6 +202,9 @@ class InvocationPlan:
                 operation = Operation(reset=True)
             case GemmStep():
                 operation, src, wgt = Operation(), at[step.src], at[step.wgt]
+            case AluStep(op=op, src=str(name), parameters=str(parameters)):
+                imm = self.immediates[parameters]
+                operation, src = Operation(op, imm, from_inp=self._in_inp(name)), at[name]
             case AluStep(op=op, src=str(name)) if name in self.immediates:
                 operation = Operation(op, self.immediates[name])
             case AluStep(op=op, src=str(name)):

@@ -20,8 +20,8 @@ from tandem.compiler.machines.accelerator.lower.compiled import NO_COMMAND, unwr
 from tandem.compiler.machines.accelerator.lower.encode import fields_of
 from tandem.compiler.machines.accelerator.lower.footprints import Footprints, chip_elements
 from tandem.hw.config import HardwareConfig
+from tandem.hw.custom_operations import AnyOperation
 from tandem.hw.encoding import Opcode, instruction_layout
-from tandem.hw.operations import AluOp
 from tandem.hw.topology import MemoryId
 
 
@@ -36,12 +36,13 @@ class CommandVerifier:
     config: HardwareConfig
     _legal: set[Command] = field(default_factory=set, repr=False)
     _limits: dict[int, dict[str, tuple[int, int]]] = field(default_factory=dict, repr=False)
-    _operations: frozenset[AluOp] = field(init=False, repr=False)
+    _operations: frozenset[AnyOperation] = field(init=False, repr=False)
     _depths: dict[MemoryId, int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         depths = {memory: self.config.depth(memory) for memory in self.config.memories}
-        object.__setattr__(self, "_operations", frozenset(self.config.operations))
+        operations = (*self.config.operations, *self.config.alu_operations)
+        object.__setattr__(self, "_operations", frozenset(operations))
         object.__setattr__(self, "_depths", depths)
 
     def check(self, made_by: str, commands: Commands) -> None:
@@ -115,7 +116,7 @@ class CommandVerifier:
 
     def _wide(self, command: Command) -> Iterator[str]:
         """What does not fit an instruction's fields; a field that the machine lacks has to be 0."""
-        values = fields_of(command)
+        values = fields_of(command, self.config)
         opcode = values["opcode"]
         if opcode not in self._limits:
             layout = instruction_layout(self.config, Opcode(opcode))

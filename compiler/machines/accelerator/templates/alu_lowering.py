@@ -37,9 +37,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import TypeAlias
 
 from tandem.compiler.errors import QuantisationError, Refusal
 from tandem.compiler.ir.dtypes import INT32
+from tandem.compiler.machines.accelerator.templates.custom_passes import (
+    ChainStep,
+    Residual,
+    Values,
+)
 from tandem.compiler.requantisation import RequantSpec
 from tandem.compiler.requantisation.channels import INT16, broadcast, check_range
 from tandem.compiler.requantisation.spec import Channel
@@ -242,32 +248,59 @@ def _fits(window: _Window, channel: Channel, spec: RequantSpec, added: _Added) -
     return True
 
 
-def _operations(spec: RequantSpec, windows: Sequence[_Window]) -> AluRequantisation:
-    """The ALU operations for windows that satisfy `_fits`."""
+_Triple: TypeAlias = tuple[AluOp, Sequence[int], int]
+"""An opcode, the operand for each channel, and the operand with which nothing changes."""
+
+
+def _triples(
+    spec: RequantSpec, windows: Sequence[_Window]
+) -> tuple[tuple[_Triple, ...], tuple[_Triple, ...]]:
+    """The operations on accumulators, and those on the sum, for windows that satisfy `_fits`."""
     first, last = spec.limits
     sums = [window.sums(spec.residual_sums) for window in windows]
     shifts = [window.channel.shift for window in windows]
     least = min(bottom >> shift for (bottom, _), shift in zip(sums, shifts, strict=True))
     greatest = max(top >> shift for (_, top), shift in zip(sums, shifts, strict=True))
+    accumulator = (
+        (AluOp.MAX, [window.p for window in windows], first),
+        (AluOp.MIN, [window.q for window in windows], last),
+        (AluOp.MUL, [window.channel.multiplier for window in windows], 1),
+        (AluOp.ADD, [INT32.wrap(window.channel.addend) for window in windows], 0),
+    )
+    output = (
+        (AluOp.SHR, shifts, 0),
+        (AluOp.MAX, [spec.low], min(spec.low, least)),
+        (AluOp.MIN, [spec.high], max(spec.high, greatest)),
+    )
+    return accumulator, output
+
+
+def _operations(spec: RequantSpec, windows: Sequence[_Window]) -> AluRequantisation:
+    """The ALU operations for windows that satisfy `_fits`."""
+    accumulator, output = _triples(spec, windows)
     return AluRequantisation(
-        _needed(
-            (AluOp.MAX, [window.p for window in windows], first),
-            (AluOp.MIN, [window.q for window in windows], last),
-            (AluOp.MUL, [window.channel.multiplier for window in windows], 1),
-            (AluOp.ADD, [INT32.wrap(window.channel.addend) for window in windows], 0),
-        ),
+        _needed(*accumulator),
         tuple(_needed((AluOp.MUL, [each.multiplier], 1)) for each in spec.residuals),
-        _needed(
-            (AluOp.SHR, shifts, 0),
-            (AluOp.MAX, [spec.low], min(spec.low, least)),
-            (AluOp.MIN, [spec.high], max(spec.high, greatest)),
-        ),
+        _needed(*output),
     )
 
 
-def _needed(*operations: tuple[AluOp, Sequence[int], int]) -> tuple[AluOperation, ...]:
-    """The operations, from triples of opcode, operand for each channel, and identity operand; an
-    operation is dropped if all its operands are the identity."""
+def requantisation_chains(spec: RequantSpec) -> Iterator[tuple[ChainStep, ...]]:
+    """The steps that compute `spec` exactly, for each kind of exact windows: those that change
+    nothing too, and the addition of the residual if there is one."""
+    for reduced, windows in _exact_windows(spec):
+        accumulator, output = _triples(reduced, windows)
+        added = (ChainStep(AluOp.ADD, Residual(each.multiplier)) for each in reduced.residuals)
+        yield (*map(_chain_step, accumulator), *added, *map(_chain_step, output))
+
+
+def _chain_step(triple: _Triple) -> ChainStep:
+    op, values, identity = triple
+    return ChainStep(op, Values(tuple(values)), all(value == identity for value in values))
+
+
+def _needed(*operations: _Triple) -> tuple[AluOperation, ...]:
+    """The operations of triples; one is dropped if all its operands are the identity."""
     return tuple(
         AluOperation.of(op, values)
         for op, values, identity in operations

@@ -7,7 +7,7 @@ per-channel values in ACC or PAR, and residual tensors.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias, TypeVar
 
@@ -19,9 +19,15 @@ from tandem.compiler.ir.buffer import Scope
 from tandem.compiler.ir.dtypes import INT8, INT32, INT64, DType
 from tandem.compiler.ir.expr import Expr
 from tandem.compiler.machines.accelerator.intrinsics.base import (
+    TensorInstruction,
     alu_binary,
     alu_value,
     immediate_argument,
+)
+from tandem.compiler.machines.accelerator.intrinsics.custom import (
+    custom_binary,
+    custom_unary,
+    custom_value,
 )
 from tandem.compiler.machines.accelerator.intrinsics.extensions import (
     requantise,
@@ -36,10 +42,12 @@ from tandem.compiler.machines.accelerator.templates.parameter_passes import (
     SCALE,
     RequantisePass,
 )
+from tandem.compiler.plan.record_fields import UNLESS_NONE
 from tandem.compiler.plan.space import Ints
 from tandem.compiler.te import Tensor, compute, placeholder
 from tandem.compiler.te.schedule import Sketch
 from tandem.hw.config import HardwareConfig
+from tandem.hw.custom_operations import AnyOperation
 from tandem.hw.operations import AluOp
 
 
@@ -52,6 +60,8 @@ class OperandKind(Enum):
     """In ACC, a value for each channel: int32[O / L, B, L]."""
     ELEMENT = "element"
     """In ACC, a value for each element: packed data of the output's shape."""
+    NONE = "none"
+    """There is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +76,16 @@ class AluPass:
         Type in DRAM of an operand for each element: int8 or int32.
     before
         Passes over an element-wise operand before its use, such as a MUL for its scale.
+    parameters
+        Name of the immediate that holds the parameters of a machine's own operation.
     """
 
-    op: AluOp
+    op: AnyOperation
     operand: str
     kind: OperandKind = OperandKind.IMMEDIATE
     dtype: DType = INT32
     before: tuple[AluPass, ...] = ()
+    parameters: str | None = field(default=None, repr=False, metadata=UNLESS_NONE)
 
     @property
     def name(self) -> str:
@@ -119,13 +132,13 @@ class Epilogue:
 
     @property
     def immediate_passes(self) -> int:
-        """Number of passes with an operand in the instruction."""
-        return sum(step.kind is OperandKind.IMMEDIATE for _, step in self._alu_passes)
+        """Number of passes with no operand but in the instruction."""
+        return sum(step.kind in _WITHOUT_TENSOR for _, step in self._alu_passes)
 
     @property
     def tensor_passes(self) -> int:
         """Number of passes with an operand in ACC."""
-        return sum(step.kind is not OperandKind.IMMEDIATE for _, step in self._alu_passes)
+        return sum(step.kind not in _WITHOUT_TENSOR for _, step in self._alu_passes)
 
     @property
     def stages(self) -> tuple[str, ...]:
@@ -211,8 +224,7 @@ class Epilogue:
             requantised_by = requantise if only.residual is None else requantise_add
             sketch = sketch.tensorize(stage, "b", requantised_by(config).function)
         for stage, step in self._alu_passes:
-            make = immediate_argument if step.kind is OperandKind.IMMEDIATE else alu_binary
-            sketch = sketch.tensorize(stage, "b", make(config, step.op).function)
+            sketch = sketch.tensorize(stage, "b", _instruction(config, step).function)
         return sketch
 
     @property
@@ -278,8 +290,37 @@ def _requantised(
     return compute(value.shape, element, name, _axes(value))
 
 
+_WITHOUT_TENSOR = (OperandKind.IMMEDIATE, OperandKind.NONE)
+
+
+def _instruction(config: HardwareConfig, step: AluPass) -> TensorInstruction:
+    """The tensor instruction of a pass."""
+    match step.op, step.kind:
+        case AluOp() as op, OperandKind.IMMEDIATE:
+            return immediate_argument(config, op)
+        case AluOp() as op, _:
+            return alu_binary(config, op)
+        case op, OperandKind.NONE:
+            return custom_unary(config, op)
+        case op, kind:
+            scope = OnChip.IMM if kind is OperandKind.IMMEDIATE else OnChip.ACC
+            return custom_binary(config, op, scope)
+
+
 def _pass_over(value: Tensor, name: str, step: AluPass, operands: dict[str, Tensor]) -> Tensor:
     axes = _axes(value)
+    immediate: tuple[Expr, ...] = ()
+    if step.parameters is not None:
+        packed = placeholder((), INT32, step.parameters, scope=OnChip.IMM)
+        immediate = (operands.setdefault(step.parameters, packed)[()],)
+    if step.kind is OperandKind.NONE:
+        own = step.op
+        assert not isinstance(own, AluOp)
+
+        def alone(*at: Expr) -> Expr:
+            return custom_value(own, value[at], value[at], *immediate)
+
+        return compute(value.shape, alone, name, axes)
     match step.kind:
         case OperandKind.IMMEDIATE:
             shape: tuple[int, ...] = ()
@@ -300,7 +341,10 @@ def _pass_over(value: Tensor, name: str, step: AluPass, operands: dict[str, Tens
             OperandKind.CHANNEL: (at[1], *at[-2:]),
             OperandKind.ELEMENT: at,
         }
-        return alu_value(step.op, value[at], operand[indices[step.kind]])
+        second = operand[indices[step.kind]]
+        if isinstance(step.op, AluOp):
+            return alu_value(step.op, value[at], second)
+        return custom_value(step.op, value[at], second, *immediate)
 
     return compute(value.shape, element, name, axes)
 

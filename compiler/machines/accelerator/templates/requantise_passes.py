@@ -9,10 +9,20 @@ from numpy.typing import NDArray
 
 from tandem.compiler.errors import QuantisationError, Refusal
 from tandem.compiler.graph.operators.quantised import Requantise
-from tandem.compiler.ir.dtypes import INT8
+from tandem.compiler.ir.dtypes import INT8, INT32
 from tandem.compiler.machines.accelerator.templates.alu_lowering import (
     AluOperation,
     lower_requantisation,
+    requantisation_chains,
+)
+from tandem.compiler.machines.accelerator.templates.custom_passes import (
+    Residual as ChainResidual,
+)
+from tandem.compiler.machines.accelerator.templates.custom_passes import (
+    Values,
+    chain_cost,
+    cover,
+    is_immediate,
 )
 from tandem.compiler.machines.accelerator.templates.epilogue import (
     AluPass,
@@ -100,6 +110,8 @@ def alu_passes(
     if len(spec.residuals) > 1:
         raise Refusal(f"{len(spec.residuals)} residuals: an epilogue adds one at most")
     lowered = lower_requantisation(spec)
+    if config.alu_operations:
+        return _covered_passes(spec, channels, config)
     if not spec.residuals:
         return _passes((*lowered.accumulator, *lowered.output), channels, config, "operand")
     (skip,) = lowered.residuals
@@ -119,6 +131,46 @@ def alu_passes(
     )
 
 
+def _covered_passes(
+    spec: RequantSpec, channels: int, config: HardwareConfig
+) -> tuple[tuple[AluPass, ...], Arguments]:
+    """As `alu_passes`, on a machine with operations of its own."""
+    covers = (cover(steps, config.alu_operations) for steps in requantisation_chains(spec))
+    best = min(covers, key=chain_cost)
+    passes: list[AluPass] = []
+    tensors: dict[str, NDArray[np.generic]] = {}
+    immediates: dict[str, int] = {}
+    for number, step in enumerate(best):
+        name, parameters = f"operand_{number}", None
+        if step.parameters is not None:
+            parameters = f"parameters_{number}"
+            immediates[parameters] = step.parameters
+        match step.second:
+            case ChainResidual(multiplier=multiplier):
+                scaled = [AluOperation.of(AluOp.MUL, [multiplier])] if multiplier != 1 else []
+                before, numbers = _passes(scaled, channels, config, f"{name}_skip")
+                kind, dtype, operand = OperandKind.ELEMENT, INT8, "skip"
+                tensors |= numbers.tensors
+                immediates |= numbers.immediates
+            case Values(numbers=values):
+                before, dtype, operand = (), INT32, name
+                common = step.second.common
+                if parameters is None and common is not None and is_immediate(common):
+                    kind, immediates[name] = OperandKind.IMMEDIATE, common
+                else:
+                    kind, tensors[name] = OperandKind.CHANNEL, _per_lane(values, channels, config)
+            case None:
+                kind, before, dtype, operand = OperandKind.NONE, (), INT32, ""
+        passes.append(AluPass(step.op, operand, kind, dtype, before, parameters))
+    return tuple(passes), Arguments(tensors, immediates)
+
+
+def _per_lane(values: Sequence[int], channels: int, config: HardwareConfig) -> NDArray[np.generic]:
+    """A value for each channel, or one for all, as an operand in ACC."""
+    spread = np.broadcast_to(np.array(values, np.int32), (channels,)).copy()
+    return pack_channels(spread, config)
+
+
 def _passes(
     operations: Sequence[AluOperation], channels: int, config: HardwareConfig, prefix: str
 ) -> tuple[tuple[AluPass, ...], Arguments]:
@@ -131,8 +183,7 @@ def _passes(
             immediates[name] = step.operand
             passes.append(AluPass(step.op, name))
         else:
-            values = np.broadcast_to(np.array(step.operand, np.int32), (channels,)).copy()
-            tensors[name] = pack_channels(values, config)
+            tensors[name] = _per_lane(step.operand, channels, config)
             passes.append(AluPass(step.op, name, OperandKind.CHANNEL))
     return tuple(passes), Arguments(tensors, immediates)
 

@@ -72,3 +72,5 @@ def test_refuses() -> None:
         product.cache_read("C", ("C",), Scope.LOCAL)
     with pytest.raises(ScheduleError, match="C is decomposed: cache_write comes first"):
         product.decompose_reduction("C", "k").cache_write("C", Scope.LOCAL)
+    with pytest.raises(ScheduleError, match="blurx has another layout: cache_read before set_lay"):
+        start.set_layout("blurx", ("1", "0")).cache_read("blurx", ("blury",), Scope.LOCAL)

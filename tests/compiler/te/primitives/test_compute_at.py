@@ -119,6 +119,8 @@ def test_refuses() -> None:
         start.compute_at("blurx", "blury", "z")
     with pytest.raises(ScheduleError, match=r"blury\.xi is vectorized"):
         start.vectorize("blury", "xi").compute_at("blurx", "blury", "xi")
+    with pytest.raises(ScheduleError, match=r"blurx\.x is one of its own loops"):
+        start.compute_at("blurx", "blurx", "x")
     with pytest.raises(ScheduleError, match="compute_at comes before set_layout"):
         start.set_layout("blurx", ("1", "0")).compute_at("blurx", "blury", "x")
     product = matmul()

@@ -72,3 +72,11 @@ def test_refuses() -> None:
         Schedule.of(blur()).rfactor("blury", "y", 2)
     with pytest.raises(ScheduleError, match="C is no reduction with an initialiser of its own"):
         start.decompose_reduction("C", "k").rfactor("C", "k", 2)
+
+
+def test_refuses_an_axis_of_the_new_name() -> None:
+    a = placeholder((3, 10, 2), INT8, "A")
+    k, rest = reduce_axis(10, "k"), reduce_axis(2, "k_r")
+    twice = compute((3,), lambda i: sum(cast(a[i, k, rest], INT32), axis=(k, rest)), "C")
+    with pytest.raises(ScheduleError, match="C has an axis k_r already"):
+        Schedule.of(twice).rfactor("C", "k", 2)

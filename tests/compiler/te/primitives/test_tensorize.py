@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tandem.compiler.errors import ScheduleError
+from tandem.compiler.ir.buffer import Scope
 from tandem.compiler.ir.dtypes import INT8, INT32, UINT8
 from tandem.compiler.ir.expr import Expr
 from tandem.compiler.ir.parser import parse
@@ -156,3 +157,112 @@ def test_what_is_tensorized_stays_at_its_place() -> None:
     done = ready(after).tensorize("C", "j_i", DOT)
     with pytest.raises(ScheduleError, match="C is tensorized: compute_at comes before"):
         done.compute_at("C", "after", "i")
+
+
+STEP = "C[i] = C[i] + int32(B[i, k]) * int32(A[k])"
+"""What the intrinsic does in each iteration, with factors in the statement's order."""
+
+
+@pytest.mark.parametrize(
+    ("parameters", "step", "message"),
+    [
+        (
+            "A: uint8[2], B: int8[4, 2]",
+            f"{STEP}\n      C[i] = C[i] + 1",
+            "the behaviour of dot_4x2 is no single store in loops",
+        ),
+        ("A: uint8[2], B: int8[4, 2], D: int8[3]", STEP, "dot_4x2 never uses D"),
+        (
+            "A: uint8[2], B: int8[2, 4]",
+            "C[i] = C[i] + int32(B[k, i]) * int32(A[k])",
+            "B for its B: indexed along other loops",
+        ),
+        (
+            "A: uint8[4, 2], B: int8[4, 2]",
+            "C[i] = C[i] + int32(B[i, k]) * int32(A[i, k])",
+            "A for its A: indexed along other loops",
+        ),
+        (
+            "A: uint8[2, 4], B: int8[4, 2]",
+            "C[i] = C[i] + int32(B[i, k]) * int32(A[k, i])",
+            "A for its A: indexed along fewer loops",
+        ),
+        (
+            "A: uint8[2], B: int8[4, 2]",
+            STEP.replace("+", "-"),
+            r"\+ of int32 where it has - of int32",
+        ),
+        (
+            "A: uint8[2], B: int8[4, 2]",
+            STEP.replace("int32(A[k])", "-int32(A[k])"),
+            "a cast to int32 where it has - of int32",
+        ),
+        (
+            "A: uint8[2], B: int8[4, 2] @ local",
+            STEP,
+            "B for its B: in global, not in local",
+        ),
+        ("A: uint8[2], B: int16[4, 2]", STEP, "B for its B: int8, not int16"),
+    ],
+)
+def test_refuses_another_intrinsic(parameters: str, step: str, message: str) -> None:
+    """Each differs from the statement in one thing."""
+    head = (
+        text(DOT).partition("    for k in 2")[0].replace("A: uint8[2], B: int8[4, 2]", parameters)
+    )
+    other = parse(f"{head}    for k in 2:\n      {step}\n")
+    with pytest.raises(ScheduleError, match=message):
+        ready(product()).tensorize("C", "j_i", other)
+
+
+def test_a_parameter_has_one_box() -> None:
+    """An intrinsic that squares takes no product of two buffers."""
+    square = parse(
+        """\
+func square_2(C: int32[], A: int8[2]) -> (C: int32[]):
+  for k in 2:
+    C[] = C[] + int32(A[k]) * int32(A[k])
+"""
+    )
+
+    def sums(other: str) -> Schedule:
+        a, b = placeholder((3, 6), INT8, "A"), placeholder((3, 6), INT8, "B")
+        second, k = {"A": a, "B": b}[other], reduce_axis(6, "k")
+        squares = compute(
+            (3,), lambda i: sum(cast(a[i, k], INT32) * cast(second[i, k], INT32), axis=k), "C"
+        )
+        return Schedule.of(squares).split("C", "k", 2).decompose_reduction("C", "k_o")
+
+    agree(sums("A").tensorize("C", "k_i", square), sums("A"))
+    with pytest.raises(ScheduleError, match="B for its A: another box than before"):
+        sums("B").tensorize("C", "k_i", square)
+
+
+def test_refuses_other_loops() -> None:
+    fused = Schedule.of(product(m=4)).fuse("C", "i", "j", "f").reorder("C", "f", "k")
+    with pytest.raises(ScheduleError, match="axis i of C is no sum of tile loops"):
+        fused.split("C", "k", 2).split("C", "f", 4).reorder(
+            "C", "f_o", "k_o", "f_i", "k_i"
+        ).decompose_reduction("C", "k_o").tensorize("C", "f_i", DOT)
+    once = ready(product(m=4, depth=2)).tensorize("C", "j_i", DOT)
+    with pytest.raises(ScheduleError, match="C is tensorized already"):
+        once.tensorize("C", "k_o", DOT)
+    tensor = product()
+    after = compute((3, 8), lambda i, j: tensor[i, j] + 1, "after")
+    at = Schedule.of(after).compute_at("C", "after", "j")
+    with pytest.raises(ScheduleError, match=r"inside after\.j lies C"):
+        at.tensorize("after", "j", DOT)
+    with pytest.raises(ScheduleError, match="C has no loop z; its loops are i, j, k"):
+        Schedule.of(product()).tensorize("C", "z", DOT)
+
+
+def test_buffers_of_an_intrinsic_stay_as_they_are() -> None:
+    copied = ready(product()).cache_read("A", ("C",), Scope.LOCAL)
+    done = copied.tensorize("C", "j_i", DOT)
+    agree(done, Schedule.of(product()))
+    with pytest.raises(ScheduleError, match="dot_4x2 uses A_local: set_layout comes before"):
+        done.set_layout("A_local", ("1", "0"))
+    with pytest.raises(ScheduleError, match="C does not read B, or reads it through an intrinsic"):
+        done.cache_read("B", ("C",), Scope.LOCAL)
+    with pytest.raises(ScheduleError, match="C is tensorized: compute_at comes before"):
+        done.compute_at("A_local", "C", "i")

@@ -6,43 +6,14 @@ import numpy as np
 
 import tandem
 from tandem.scripts.bench.sentences.activations import Format, embeddings, padded
-from tandem.scripts.bench.sentences.bert import LAYERS, PRODUCTS, Array, Bert
 from tandem.scripts.bench.sentences.onnx_bert import onnx_model
 from tandem.scripts.bench.sentences.weights_alone import SentenceTest
+from tests.support.scripts.bench.small_bert import small_bert
 
-FEATURES, INNER, WORDS, LENGTH = 24, 32, 40, 6
+WORDS, LENGTH = 40, 6
 CALIBRATION = [[1, 5, 7], [2, 9, 11, 30, 4], [3, 8, 21, 22, 17, 6], [12, 19]]
 TESTED = [[2, 4, 31], [14, 15, 3, 2, 9, 10]]
-
-
-def small_bert() -> Bert:
-    """An encoder of random weights."""
-    generator = np.random.default_rng(7)
-
-    def noise(shape: tuple[int, ...], spread: float = 1.0, mean: float = 0.0) -> Array:
-        return (mean + spread * generator.standard_normal(shape)).astype(np.float32)
-
-    tensors: dict[str, Array] = {
-        "embeddings.word_embeddings.weight": noise((WORDS, FEATURES)),
-        "embeddings.position_embeddings.weight": noise((LENGTH, FEATURES), 0.25),
-        "embeddings.token_type_embeddings.weight": noise((2, FEATURES), 0.25),
-    }
-    norms = ["embeddings.LayerNorm"]
-    for layer in range(LAYERS):
-        name = f"encoder.layer.{layer}"
-        norms += [f"{name}.attention.output.LayerNorm", f"{name}.output.LayerNorm"]
-        for product in PRODUCTS:
-            inputs = INNER if product == "output.dense" else FEATURES
-            outputs = INNER if product == "intermediate.dense" else FEATURES
-            tensors[f"{name}.{product}.weight"] = noise((outputs, inputs), inputs**-0.5)
-            tensors[f"{name}.{product}.bias"] = noise((outputs,), 0.125)
-    for name in norms:
-        tensors[f"{name}.weight"] = noise((FEATURES,), 0.125, 1.0)
-        tensors[f"{name}.bias"] = noise((FEATURES,), 0.125)
-    return Bert(tensors)
-
-
-BERT = small_bert()
+BERT = small_bert(WORDS, LENGTH)
 
 
 def test_padding_changes_no_embedding_of_the_model_in_real_numbers() -> None:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tandem.hw.config import PARAMETER_BYTES, HardwareConfig
+from tandem.hw.custom_operations import CustomOperation
 from tandem.hw.isa import (
     Alu,
     AluOp,
@@ -156,7 +157,7 @@ class PlainCompute:
                 if alu.op is AluOp.SHR and (abs(second) > MAX_SHIFT).any():
                     raise RefusedError
                 pairs = zip(self.acc[dst].flat, second.flat, strict=True)
-                results = [alu_result(alu.op, int(a), int(b)) for a, b in pairs]
+                results = [_result(alu, int(a), int(b)) for a, b in pairs]
                 self._write(dst, np.array(results).reshape(second.shape), par)
 
     def _write(
@@ -219,3 +220,9 @@ def parameter_bytes(element: Sequence[Parameters], rng: random.Random) -> bytes:
         content += channel.multiplier.to_bytes(2, "little") + upper.to_bytes(2, "little")
     assert len(content) == PARAMETER_BYTES * len(element)
     return content
+
+
+def _result(alu: Alu, a: int, b: int) -> int:
+    if isinstance(alu.op, CustomOperation):
+        return alu.op.apply(a, b, alu.imm)
+    return alu_result(alu.op, a, b)

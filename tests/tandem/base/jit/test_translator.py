@@ -185,6 +185,28 @@ def test_elements_keep_their_values(element: str, tmp_path: Path) -> None:
         ("for k in range(0, a, a):\n        pass\n    return 0", "the step of a range"),
         ("return a is 1", "`is` compares with None alone"),
         ("return min(a, b=1)", "its arguments have no names"),
+        ("return a(1)", "what is called is a function"),
+        ("a.real = 1\n    return a", "no assignment to Attribute"),
+        ("b, c = (a, 2, 3)\n    return b", "tuple of 3 does not unpack to 2"),
+        ("b, c = a\n    return b", "int does not unpack to 2"),
+        ("b = len\n    return a", "<built-in function len> is no value of compiled code"),
+        ("return ((1, 2), a)[a]", "an index into a tuple is constant unless its items are numbers"),
+        ("return a[::2]", "a slice has no step: the part is not dense"),
+        ("return len(a)", "int has no length"),
+        ("for k in a:\n        pass\n    return 0", "no loop over int"),
+        ("for k in range():\n        pass\n    return 0", "range takes one to three arguments"),
+        (
+            "for k in range(1, a, 1, 1):\n        pass\n    return 0",
+            "range takes one to three arguments",
+        ),
+        ("for k in range(0, a, 0):\n        pass\n    return 0", "a constant, and not 0"),
+        ("for k in range(a):\n        pass\n    else:\n        return 1\n    return 0", "no For"),
+        ("return 1.5 // a", "no FloorDiv of floating-point numbers"),
+        ("return (a, 1) + 1", "no Add of tuple of 2 and int"),
+        ("return a in (1, 2)", "no In of int and tuple of 2"),
+        ("return (a, 1) < a", "no Lt of tuple of 2 and int"),
+        ("return (a, 2)", "a value of type tuple of 2 cannot become int"),
+        ("return None", "a value of type None cannot become int"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:.*is.*with.*literal:SyntaxWarning")
@@ -195,6 +217,29 @@ def test_what_is_not_compiled(body: str, message: str, tmp_path: Path) -> None:
         module.found(1)
     assert message in str(caught.value)
     assert str(caught.value).startswith(f"{module.__file__}:")
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("return 1 if a else 0", "an array is neither true nor false"),
+        ("return 0 if not a else 1", "an array is neither true nor false"),
+        ("return a[1:, 0]", "an index follows a slice: the part is not dense"),
+        ("return a[0, 0, 0]", "array of int64 with 2 dimensions has no part at 3 indices"),
+        ("return a[0]", "array of int64 with 1 dimensions cannot become int"),
+        ("a[0:1] = 1\n    return 0", "a number is stored to a number's place"),
+        ("a[0, 0] = 1.5\n    return 0", "a value of type float cannot become int"),
+        ("a[0] = a\n    return 0", "array of int64 with 2 dimensions cannot become int"),
+        ("return a + 1", "no Add of array of int64 with 2 dimensions and int"),
+        ("return a == 1", "no Eq of array of int64 with 2 dimensions and int"),
+        ("return min(a, 1)", "min and max take numbers"),
+    ],
+)
+def test_what_is_not_compiled_of_arrays(body: str, message: str, tmp_path: Path) -> None:
+    module: Any = written(tmp_path, f"@compiled\ndef found(a: object) -> int:\n    {body}\n")
+    with pytest.raises(CompilationError) as caught:
+        module.found(np.zeros((2, 2), np.int64))
+    assert message in str(caught.value)
 
 
 def test_wrong_numbers_of_arguments(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from tandem.compiler.quantise.options import QuantiseOptions
 from tandem.compiler.quantise.weight_kinds import WeightKind
 from tandem.compiler.quantise.weight_options import WeightOptions
 from tandem.workbench.errors import ArgumentValueError, TrainingError
+from tandem.workbench.training.checkpoints import State
 from tandem.workbench.training.plan import Plan
 from tandem.workbench.training.rounded import RoundedTraining, calibration
 from tandem.workbench.training.samples import ArraySamples
@@ -63,7 +64,7 @@ def test_a_network_of_ternary_weights_that_was_trained() -> None:
     training = RoundedTraining.of(found, found.weights, samples, OPTIONS, TERNARY, samples)
     before = training.trainer.fixed.copy()
     steps = []
-    state = training.run(lambda state, total: steps.append((state.step, total)))
+    state = training.run(report=lambda state, total: steps.append((state.step, total)))
     assert steps == [(step + 1, 32) for step in range(32)]
     losses = [epoch.held_out for epoch in state.epochs]
     assert losses[-1] is not None
@@ -110,7 +111,7 @@ def test_formats_that_layers_choose_are_refused() -> None:
         RoundedTraining.of(found, found.weights, samples, OPTIONS, auto)
 
 
-def test_a_plan_that_rounds_gives_the_rounded_model(tmp_path: Path) -> None:
+def test_a_plan_that_rounds_gives_the_rounded_model() -> None:
     found = trainable(model(), BATCH)
     samples = ArraySamples({"x": DATA, "target": LABELS})
     few = replace(OPTIONS, epochs=1)
@@ -120,8 +121,62 @@ def test_a_plan_that_rounds_gives_the_rounded_model(tmp_path: Path) -> None:
     assert memory.run.total > 0
     arrays = {each.name: numpy_helper.to_array(each) for each in trained.graph.initializer}
     assert all(len(np.unique(row)) <= 4 for row in arrays["inner.weight"])
-    with pytest.raises(TrainingError, match=r"^training with weights in ternary keeps no checkp"):
-        plan.run(Checkpoints(tmp_path / "state"))
+
+
+# Within an epoch, and at the end of one, whose scales are chosen after the last step.
+@pytest.mark.parametrize("last", [3, 8])
+def test_resumed_is_equal_to_the_bit(last: int, tmp_path: Path) -> None:
+    found = trainable(model(), BATCH)
+    samples = ArraySamples({"x": DATA, "target": LABELS})
+    few = replace(OPTIONS, epochs=2)
+    kept = Checkpoints(tmp_path / "state", seconds=0)
+
+    def new() -> RoundedTraining:
+        return RoundedTraining.of(found, found.weights, samples, few, TERNARY)
+
+    def stop(state: State, _: int) -> None:
+        if state.step == last:
+            raise KeyboardInterrupt
+
+    whole = new()
+    whole.run()
+    stopped = new()
+    with pytest.raises(KeyboardInterrupt):
+        stopped.run(kept, {"weights": "ternary"}, stop)
+    resumed, steps = new(), list[int]()
+    resumed.run(kept, {"weights": "ternary"}, lambda state, _: steps.append(state.step))
+    assert steps == [*range(last + 1, 17)]
+    for name, array in (*whole.trainer.weights.items(), *whole.trainer.fixed.items()):
+        own = {**resumed.trainer.weights, **resumed.trainer.fixed}[name]
+        np.testing.assert_array_equal(own, array)
+    assert resumed.model == whole.model
+    with pytest.raises(TrainingError, match="weights was ternary, and is int4"):
+        new().run(kept, {"weights": "int4"})
+
+
+def test_scales_of_a_state_before_they_were_chosen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An interrupt between the last step of an epoch and the choice of its scales."""
+    found = trainable(model(), BATCH)
+    samples = ArraySamples({"x": DATA, "target": LABELS})
+    few = replace(OPTIONS, epochs=2)
+    kept = Checkpoints(tmp_path / "state", seconds=0)
+    whole, stopped, resumed = (
+        RoundedTraining.of(found, found.weights, samples, few, TERNARY) for _ in range(3)
+    )
+
+    def interrupted(_: RoundedTraining) -> None:
+        raise KeyboardInterrupt
+
+    whole.run()
+    with monkeypatch.context() as patched:
+        patched.setattr(RoundedTraining, "choose_scales", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            stopped.run(kept)
+    assert stopped.trainer.state.step == 8
+    resumed.run(kept)
+    assert resumed.model == whole.model
 
 
 def test_formats_by_name() -> None:

@@ -12,6 +12,7 @@ from tandem.compiler.machines.accelerator.intrinsics.base import (
 )
 from tandem.compiler.machines.accelerator.lower.commands import Compute, Kernel, Loop
 from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.hw.custom_operations import AnyOperation
 from tandem.hw.operations import AluOp
 from tests.support.compiler.machines.accelerator.lower.invocations import (
     INTRINSICS,
@@ -33,7 +34,7 @@ def test_a_product_is_one_instruction() -> None:
     assert kernels == [Kernel((20 + t,), (7,), (2,)) for t in range(2)]
 
 
-def what(found: list[Compute]) -> list[tuple[AluOp | None, int | str | None, int, int]]:
+def what(found: list[Compute]) -> list[tuple[AnyOperation | None, int | str | None, int, int]]:
     return [
         (command.op, command.imm, int(command.indices("dst")[0]), len(command.indices("dst")))
         if command.op is not None or command.reset

@@ -61,6 +61,7 @@ class Passes:
             if isinstance(step, RequantisePass):
                 values = self._requantised(values, step)
             else:
+                assert isinstance(step.op, AluOp), "operations of a machine's own are not drawn"
                 values = _result(step.op, values, self._operand(values, step))
         return values
 
@@ -87,6 +88,11 @@ class Passes:
                 channels, batch, lanes = self.values[step.operand].shape
                 shape = 1, channels, *(1,) * (values.ndim - 4), batch, lanes
                 return self.values[step.operand].astype(np.int64).reshape(shape)
+            case OperandKind.NONE:
+                raise AssertionError("operations without an operand are not drawn")
+
+
+_DRAWN = [OperandKind.IMMEDIATE.value, OperandKind.CHANNEL.value, OperandKind.ELEMENT.value]
 
 
 def draw_values(rng: np.random.Generator, shape: Sequence[int], dtype: DType) -> Array:
@@ -106,7 +112,7 @@ def draw_passes(
     drawn = Passes()
     for number in range(int(rng.integers(least, most + 1))):
         op = AluOp(rng.choice([each.value for each in BINARY]))
-        kind = OperandKind(rng.choice([each.value for each in OperandKind], p=[0.5, 0.25, 0.25]))
+        kind = OperandKind(rng.choice(_DRAWN, p=[0.5, 0.25, 0.25]))
         called = f"{name}_{number}"
         if op is AluOp.SHR or kind is OperandKind.IMMEDIATE:
             low, high = (0, 31) if op is AluOp.SHR else (-(1 << 15), (1 << 15) - 1)

@@ -1,0 +1,221 @@
+"""Requantisation by a machine's own operations: its steps, covered by as few passes as possible.
+
+The steps of a requantisation on the base instruction set are a chain, each of which takes the
+result of the one before. An operation of a configuration covers a run of steps if its term is what
+the run computes: operators are compared one by one from the last step back, and what a step takes
+beside the result before it is the operation's second operand, a parameter, or the constant that
+the term has. Steps wrap at 32 bits; so the term has to say `int32` wherever a sum or a product
+goes into anything else than sums and products. A step that changes nothing may be left out, or be
+covered. The fewest passes are found by dynamic programming over the chain; steps that no operation
+covers stay passes of the base instruction set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from tandem.compiler.requantisation.channels import INT16
+from tandem.hw.alu_terms import BITS, Binary, Cast, Name, Number, Term, TermOp, names_of
+from tandem.hw.custom_operations import AnyOperation, CustomOperation
+from tandem.hw.operations import AluOp
+
+_TERM_OPS: Mapping[AluOp, TermOp] = {
+    AluOp.MIN: TermOp.MIN,
+    AluOp.MAX: TermOp.MAX,
+    AluOp.ADD: TermOp.ADD,
+    AluOp.SHR: TermOp.SHR,
+    AluOp.MUL: TermOp.MUL,
+}
+_IDENTITIES = {TermOp.ADD: 0, TermOp.SHR: 0, TermOp.MUL: 1}
+"""The operand with which an operator changes nothing, whatever the other one is."""
+_MODULAR = (TermOp.ADD, TermOp.MUL)
+"""Operators whose result modulo 2^32 depends on their operands modulo 2^32."""
+_WITHIN = (TermOp.MIN, TermOp.MAX, TermOp.SHR)
+"""Operators that never leave 32 bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """An operand of a step: a number for each channel, or one for all."""
+
+    numbers: tuple[int, ...]
+
+    @property
+    def common(self) -> int | None:
+        """The number of all channels; None if they differ."""
+        return self.numbers[0] if len({*self.numbers}) == 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Residual:
+    """The operand that has a value for each element, times a multiplier."""
+
+    multiplier: int
+
+
+Operand: TypeAlias = Values | Residual
+
+
+@dataclass(frozen=True, slots=True)
+class ChainStep:
+    """`x = op(x, operand)`; `identity` is whether that leaves every x that occurs as it is."""
+
+    op: AluOp
+    operand: Operand
+    identity: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ChainPass:
+    """A pass of the ALU that does one or several steps.
+
+    Attributes
+    ----------
+    second
+        The second operand; None of an operation without one.
+    parameters
+        What the operation's parameters are, as an immediate; None if it has none.
+    """
+
+    op: AnyOperation
+    second: Operand | None
+    parameters: int | None = None
+
+    @property
+    def cost(self) -> tuple[int, int]:
+        """Passes, those over the residual before its use among them; and operands in ACC."""
+        match self.second:
+            case Residual(multiplier=multiplier):
+                return 1 + (multiplier != 1), 0
+            case Values(numbers=numbers) if self.parameters is None:
+                common = self.second.common
+                return 1, int(common is None or not is_immediate(numbers[0]))
+            case Values():
+                return 1, 1
+            case None:
+                return 1, 0
+
+
+def is_immediate(number: int) -> bool:
+    """Whether a number fits the immediate of an instruction."""
+    low, high = INT16
+    return low <= number <= high
+
+
+def chain_cost(passes: Sequence[ChainPass]) -> tuple[int, int]:
+    """Passes and operands in ACC of a whole chain."""
+    costs = [one.cost for one in passes]
+    return sum(count for count, _ in costs), sum(tensors for _, tensors in costs)
+
+
+def cover(
+    steps: Sequence[ChainStep], operations: Sequence[CustomOperation]
+) -> tuple[ChainPass, ...]:
+    """The passes that do all steps: as few as possible, then with few operands in ACC."""
+    best: list[tuple[ChainPass, ...]] = [()]
+    for end in range(1, len(steps) + 1):
+        found = (
+            (*best[begin], *made)
+            for begin in range(end)
+            for made in _passes(steps[begin:end], operations)
+        )
+        best.append(min(found, key=chain_cost))
+    return best[-1]
+
+
+def _passes(
+    steps: Sequence[ChainStep], operations: Sequence[CustomOperation]
+) -> Iterator[tuple[ChainPass, ...]]:
+    """Ways to do a run of steps by one pass, or by none."""
+    if all(step.identity for step in steps):
+        yield ()
+    if len(steps) == 1:
+        yield (ChainPass(steps[0].op, steps[0].operand),)
+    for operation in operations:
+        found = match_operation(operation, steps)
+        if found is not None:
+            yield (found,)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """What the names of a term stand for, as far as known."""
+
+    second: Operand | None = None
+    parameters: Mapping[str, int] = field(default_factory=dict)
+
+
+def match_operation(operation: CustomOperation, steps: Sequence[ChainStep]) -> ChainPass | None:
+    """The pass by which an operation does a run of steps; None if its term is another."""
+    found = next(_chain(operation, operation.result, len(steps), steps, _Bound(), wraps=True), None)
+    if found is None or found.parameters.keys() != {one.name for one in operation.parameters}:
+        return None
+    if operation.reads_second != (found.second is not None):
+        return None
+    immediate = operation.immediate(found.parameters) if operation.parameters else None
+    return ChainPass(operation, found.second, immediate)
+
+
+def _chain(
+    operation: CustomOperation,
+    term: Term,
+    count: int,
+    steps: Sequence[ChainStep],
+    bound: _Bound,
+    *,
+    wraps: bool,
+) -> Iterator[_Bound]:
+    """Bindings with which `term` is what the first `count` steps compute; modulo 2^32 if `wraps`,
+    where only the low 32 bits of its value count."""
+    if isinstance(term, Name) and term.name == "a" and count == 0:
+        yield bound
+        return
+    if isinstance(term, Cast) and (term.width, term.signed) == (BITS, True):
+        yield from _chain(operation, term.term, count, steps, bound, wraps=True)
+        return
+    if count and steps[count - 1].identity:
+        yield from _chain(operation, term, count - 1, steps, bound, wraps=wraps)
+    if not isinstance(term, Binary) or not (wraps or term.op in _WITHIN):
+        return
+    wraps = wraps and term.op in _MODULAR
+    for rest, side in ((term.left, term.right), (term.right, term.left)):
+        if "a" not in names_of(rest) or "a" in names_of(side):
+            continue
+        if rest is term.right and not term.op.commutes:
+            continue
+        if count and _TERM_OPS.get(steps[count - 1].op) is term.op:
+            for own in _operand(operation, side, steps[count - 1].operand, bound):
+                yield from _chain(operation, rest, count - 1, steps, own, wraps=wraps)
+        if term.op in _IDENTITIES:
+            for own in _operand(operation, side, Values((_IDENTITIES[term.op],)), bound):
+                yield from _chain(operation, rest, count, steps, own, wraps=wraps)
+
+
+def _operand(
+    operation: CustomOperation, side: Term, operand: Operand, bound: _Bound
+) -> Iterator[_Bound]:
+    """Bindings with which `side`, beside the chain, is the operand of a step."""
+    common = operand.common if isinstance(operand, Values) else None
+    match side:
+        case Name(name="b"):
+            if bound.second is None:
+                yield replace(bound, second=operand)
+        case Name(name=name):
+            (parameter,) = (one for one in operation.parameters if one.name == name)
+            low, high = parameter.limits
+            if common is not None and low <= common <= high:
+                if bound.parameters.get(name, common) == common:
+                    yield replace(bound, parameters={**bound.parameters, name: common})
+        case Number(value=value):
+            if common == value:
+                yield bound
+        case Binary(op=TermOp.MUL, left=left, right=right) if isinstance(operand, Residual):
+            for second, factor in ((left, right), (right, left)):
+                if second == Name("b"):
+                    scaled = replace(operand, multiplier=1)
+                    for own in _operand(operation, second, scaled, bound):
+                        yield from _operand(operation, factor, Values((operand.multiplier,)), own)
+        case _:
+            pass

@@ -1,0 +1,137 @@
+"""In which stage each term of a machine's custom operations is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from tandem.hw.alu_terms import (
+    Binary,
+    Cast,
+    Name,
+    Number,
+    Term,
+    TermOp,
+    fold,
+    interval,
+    operands_of,
+    subterms,
+)
+from tandem.hw.custom_operations import OPERAND_RANGE, AluParameter, CustomOperation
+
+Operator = Binary | Cast
+_USUAL_DELAY = 4
+"""The delay of an adder or a shifter: the unit is that of `_DELAYS`."""
+_DELAYS = {
+    TermOp.MUL: 7,
+    TermOp.MIN: 5,
+    TermOp.MAX: 5,
+    TermOp.AND: 1,
+    TermOp.OR: 1,
+    TermOp.XOR: 1,
+}
+
+
+@dataclass(frozen=True)
+class ParameterBits:
+    """A parameter, and its lowest bit in the immediate."""
+
+    lowest: int
+    parameter: AluParameter
+
+
+@dataclass(frozen=True)
+class StagedTerms:
+    """The terms of all operations of a machine; equal ones of several operations are one.
+
+    Attributes
+    ----------
+    results
+        By opcode, the term of the operation's result.
+    parameters
+        By the names in these terms, the parameters that they mean.
+    stages
+        Of each operator, the stage from 1 on in which its gates are. Operands, parameters and
+        constants are there in all stages.
+    """
+
+    results: Mapping[int, Term]
+    parameters: Mapping[str, ParameterBits]
+    stages: Mapping[Operator, int]
+
+    def range_of(self, term: Term) -> tuple[int, int]:
+        """Values between which a term lies."""
+        bits = {name: each.parameter.limits for name, each in self.parameters.items()}
+        return interval(term, {"a": OPERAND_RANGE, "b": OPERAND_RANGE, **bits})
+
+    @property
+    def slowest(self) -> int:
+        """The delay of the gates in the slowest stage, in the unit of `_DELAYS`."""
+        return max(_arrivals(self.stages).values(), default=0)
+
+
+def stage_terms(operations: Mapping[int, CustomOperation], stages: int) -> StagedTerms:
+    """The terms of `operations` in that many stages, the slowest of which is as fast as can be."""
+    parameters: dict[str, ParameterBits] = {}
+    results = {number: _shared(one, parameters) for number, one in operations.items()}
+    order = [
+        part for term in results.values() for part in subterms(term) if isinstance(part, Operator)
+    ]
+    limit = max(map(_delay, order), default=0)
+    while True:
+        found = _within(order, limit)
+        if max(found.values(), default=1) <= stages:
+            return StagedTerms(results, parameters, found)
+        limit += 1
+
+
+def _shared(operation: CustomOperation, parameters: dict[str, ParameterBits]) -> Term:
+    """The operation's term with parameters named by their bits; adds these to `parameters`."""
+    names: dict[str, str] = {}
+    lowest = 0
+    for parameter in operation.parameters:
+        name = f"{parameter.type_text}_{lowest}"
+        names[parameter.name] = name
+        parameters[name] = ParameterBits(lowest, parameter)
+        lowest += parameter.width
+
+    def named(name: str) -> Term:
+        return Name(names.get(name, name))
+
+    def cast(cast: Cast, term: Term) -> Term:
+        return replace(cast, term=term)
+
+    return fold(operation.result, named, Number, Binary, cast)
+
+
+def _within(order: list[Operator], limit: int) -> dict[Operator, int]:
+    """The earliest stage of each operator, if no stage may be slower than `limit`."""
+    found: dict[Operator, int] = {}
+    for term in order:
+        stage = max((found[part] for part in _operators(term, found)), default=1)
+        found[term] = stage
+        if _arrivals(found)[term] > limit:
+            found[term] = stage + 1
+    return found
+
+
+def _arrivals(stages: Mapping[Operator, int]) -> dict[Operator, int]:
+    """When each operator's result is there, from the beginning of its stage on."""
+    found: dict[Operator, int] = {}
+    for term, stage in stages.items():
+        ahead = (found[part] for part in _operators(term, stages) if stages[part] == stage)
+        found[term] = max(ahead, default=0) + _delay(term)
+    return found
+
+
+def _operators(term: Operator, known: Mapping[Operator, int]) -> list[Operator]:
+    """The operands that are operators themselves."""
+    return [part for part in operands_of(term) if isinstance(part, Operator) and part in known]
+
+
+def _delay(term: Operator) -> int:
+    if isinstance(term, Cast):
+        return 0
+    if term.op.shifts and isinstance(term.right, Number):
+        return 0
+    return _DELAYS.get(term.op, _USUAL_DELAY)
