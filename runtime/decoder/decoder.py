@@ -48,7 +48,7 @@ class Decoder:
     Parameters
     ----------
     prefill, decode
-        The executors of the artifact's functions.
+        The executors of the artifact's functions, of this text alone.
     """
 
     def __init__(self, artifact: DecoderArtifact, prefill: Executor, decode: Executor) -> None:

@@ -54,7 +54,7 @@ class DecoderArtifact:
     @property
     def rows(self) -> int:
         """The tokens whose keys and values the cache has."""
-        return input_types(self.decode)[self.ports.mask][0][1] - 1
+        return _rows_of(self.decode, self.ports.caches[0])
 
     @property
     def chunk(self) -> int:
@@ -69,9 +69,12 @@ class DecoderArtifact:
     @property
     def cache_shapes(self) -> Mapping[str, tuple[int, int, int, int]]:
         """The cache in real numbers, [1, heads, rows, features], by the names of inputs."""
-        types, found = result_types(self.decode), dict[str, tuple[int, int, int, int]]()
+        given, made = input_types(self.decode), result_types(self.decode)
+        resident = resident_rows(self.decode)
+        found = dict[str, tuple[int, int, int, int]]()
         for cache in self.ports.caches:
-            _, heads, _, features = types[cache.present][0]
+            types, name = (made, cache.present) if cache.past in resident else (given, cache.past)
+            _, heads, _, features = types[name][0]
             found[cache.past] = (1, heads, self.rows, features)
         return found
 
@@ -103,7 +106,10 @@ def _check(decoder: DecoderArtifact) -> None:
             _fail(decoder, f"it has no result {_listed(missing)}")
         for name in (ports.ids, ports.positions, ports.mask):
             _typed(decoder, inputs, name, 2, "int64")
+        resident = resident_rows(artifact)
         for cache in ports.caches:
+            if cache.past not in resident:
+                _typed(decoder, inputs, cache.past, 4, "float32")
             _typed(decoder, results, cache.present, 4, "float32")
         _typed(decoder, results, ports.logits, 3, "float32")
     if input_types(decoder.decode)[ports.ids][0] != (1, 1):
@@ -111,8 +117,8 @@ def _check(decoder: DecoderArtifact) -> None:
     vocabularies = set[int]()
     for artifact in (decoder.prefill, decoder.decode):
         inputs, results = input_types(artifact), result_types(artifact)
-        tokens, rows = inputs[ports.ids][0][1], decoder.rows
-        _check_caches(decoder, artifact, tokens)
+        tokens, rows = inputs[ports.ids][0][1], _rows_of(artifact, ports.caches[0])
+        _check_caches(decoder, artifact, tokens, rows)
         for name, extent in ((ports.positions, tokens), (ports.mask, rows + tokens)):
             if inputs[name][0] != (1, extent):
                 _fail(decoder, f"{name} is {list(inputs[name][0])}, not [1, {extent}]")
@@ -124,16 +130,24 @@ def _check(decoder: DecoderArtifact) -> None:
         _fail(decoder, "its functions have other words")
 
 
-def _check_caches(decoder: DecoderArtifact, artifact: Artifact, tokens: int) -> None:
+def _rows_of(artifact: Artifact, cache: CachePort) -> int:
+    """The rows of a function's cache."""
+    resident = resident_rows(artifact)
+    if cache.past in resident:
+        return resident[cache.past].code.first
+    return input_types(artifact)[cache.past][0][2]
+
+
+def _check_caches(decoder: DecoderArtifact, artifact: Artifact, tokens: int, rows: int) -> None:
     """Raise a `DecoderError` unless a function of some tokens has the decoder's cache."""
-    inputs, results, rows = input_types(artifact), result_types(artifact), decoder.rows
+    inputs, results = input_types(artifact), result_types(artifact)
     resident = resident_rows(artifact)
     for cache in decoder.ports.caches:
         present = results[cache.present][0]
         if cache.past in resident:
             _check_rows(decoder, cache, resident[cache.past].code, present, tokens)
             continue
-        shape, _ = _typed(decoder, inputs, cache.past, 4, "float32")
+        shape = inputs[cache.past][0]
         if present not in [(*shape[:2], new, shape[3]) for new in (tokens, rows + tokens)]:
             _fail(
                 decoder,

@@ -112,11 +112,17 @@ class _Keeper:
             return None
         (operand,) = operands
         places = self._places(operand)
-        if places is None:
+        if places is None or not self._only_streams_read(operand.name):
             return None
         changed = self._rewritten(name, operand, places)
         readers = Counter(let.name for let in changed.body.lets if name in names_of(let.value))
         return changed if readers == Counter([operand.name]) else None
+
+    def _only_streams_read(self, name: str) -> bool:
+        """Whether nothing but calls of streams reads a value."""
+        body = self._function.body
+        readers = [let.value for let in body.lets if name in names_of(let.value)]
+        return body.result != Var(name) and all(Var(name) in _stream_args(each) for each in readers)
 
     def _operands(self, name: str) -> Iterator[_Operand]:
         """What streams read of an input's rows."""

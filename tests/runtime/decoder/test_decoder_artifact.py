@@ -11,6 +11,7 @@ from msgspec import structs
 from tandem.runtime.artifact import Artifact
 from tandem.runtime.decoder import DecoderArtifact, DecoderError
 from tandem.runtime.decoder.decoder_artifact import input_types, result_types
+from tandem.runtime.decoder.resident import resident_rows
 from tests.support.decoders import CONTEXT, ONE_LAYER, compiled
 
 Shape = tuple[int, ...]
@@ -34,8 +35,8 @@ def changed(artifact: Artifact, **tensors: tuple[Shape, str]) -> Artifact:
         for tensor in manifest.tensors
     )
     # Code and tensors would no longer fit each other, which artifacts check themselves.
-    manifest = structs.replace(manifest, tensors=made)
-    return cast(Artifact, SimpleNamespace(manifest=manifest, code=artifact.code))
+    found = SimpleNamespace(manifest=structs.replace(manifest, tensors=made), code=artifact.code)
+    return cast(Artifact, found)
 
 
 ROLES = {
@@ -79,14 +80,14 @@ def test_new_rows_may_stand_behind_the_old_ones() -> None:
         ("new_values", (1, 2, 1, 8), "int8", "not float32 with 4 axes"),
         ("new_keys", (1, 2, 2, 8), "float32", "{} is [1, 2, 2, 8], and no rows of"),
         ("new_keys", (1, 2, ROWS, 8), "float32", "and no rows of"),
-        ("new_keys", (1, 2, 1, 9), "float32", "its functions have other caches"),
-        ("new_values", (1, 3, 1, 8), "float32", "its functions have other caches"),
+        ("new_keys", (1, 2, 1, 9), "float32", "and no rows of"),
+        ("new_values", (1, 3, 1, 8), "float32", "and no rows of"),
         ("values", (1, 2, ROWS - 1, 8), "float32", "of another text than the others"),
         ("positions", (1, 2), "int64", "{} is [1, 2], not [1, 1]"),
         ("positions", (2, 1), "int64", "{} is [2, 1], not [1, 1]"),
         ("positions", (1, 1), "int32", "not int64 with 2 axes"),
-        ("mask", (1, ROWS), "int64", "of another text than the others"),
-        ("mask", (1, ROWS + 2), "int64", "of another text than the others"),
+        ("mask", (1, ROWS), "int64", f"not [1, {ROWS + 1}]"),
+        ("mask", (1, ROWS + 2), "int64", f"not [1, {ROWS + 1}]"),
         ("logits", (1, 1), "float32", "not float32 with 3 axes"),
         ("logits", (1, 1, WORDS), "float64", "not float32 with 3 axes"),
         ("logits", (1, 2, WORDS), "float32", "not [1, 1, vocabulary]"),
@@ -114,12 +115,27 @@ def test_a_cache_of_two_texts() -> None:
         DecoderArtifact(prefill, DECODER.decode, PORTS)
 
 
+def test_rows_that_do_not_come_behind_the_cache() -> None:
+    """Of a decoder that has its cache where the accelerator reads it."""
+    decoder = compiled(ONE_LAYER, "tiny-x")
+    assert decoder.rows == ROWS
+    assert decoder.cache_shapes == {KEYS.past: CACHE, VALUES.past: CACHE}
+    code = resident_rows(decoder.decode)[VALUES.past].code
+    wrong = structs.replace(code, first=ROWS - 1)
+    codes = {**decoder.decode.code, code.name: wrong}
+    decode = SimpleNamespace(manifest=decoder.decode.manifest, code=codes)
+    with pytest.raises(
+        DecoderError, match=r"value gets 1 rows of 16 behind 10, and present\.0\.value is"
+    ):
+        DecoderArtifact(decoder.prefill, cast(Artifact, decode), PORTS)
+
+
 def test_caches_of_two_lengths() -> None:
     shorter = ((1, 2, ROWS - 1, 8), "float32")
     prefill = changed(
         DECODER.prefill, keys=shorter, values=shorter, mask=((1, ROWS - 1 + CHUNK), "int64")
     )
-    with pytest.raises(DecoderError, match="of another text than the others"):
+    with pytest.raises(DecoderError, match="its functions have other caches"):
         DecoderArtifact(prefill, DECODER.decode, PORTS)
 
 
@@ -127,6 +143,8 @@ def test_caches_of_two_lengths() -> None:
 def test_a_result_that_is_missing(name: str) -> None:
     manifest = DECODER.prefill.manifest
     results = tuple(each for each in manifest.results if each.name != name)
-    prefill = SimpleNamespace(manifest=structs.replace(manifest, results=results))
+    prefill = SimpleNamespace(
+        manifest=structs.replace(manifest, results=results), code=DECODER.prefill.code
+    )
     with pytest.raises(DecoderError, match=f"it has no result {name}$"):
         DecoderArtifact(cast(Artifact, prefill), DECODER.decode, PORTS)

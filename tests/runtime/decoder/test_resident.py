@@ -7,11 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tandem.compiler.graph.evaluate import evaluate
+from tandem.hw.config_files import load_config
 from tandem.hw.memory_model import parse_memory
 from tandem.runtime.artifact import RowsCode, Scale
-from tandem.runtime.decoder import MadeToken, Sampler, generate
+from tandem.runtime.decoder import DecoderArtifact, MadeToken, Sampler, generate
 from tandem.runtime.decoder.resident import ResidentRows, resident_rows
+from tandem.workbench.decoders.compiling import DecoderOptions, compile_decoder
 from tandem.workbench.decoders.sessions import open_session
+from tandem.workbench.decoders.sources import open_decoder
+from tandem.workbench.devices import Accelerator, Cpu
 from tandem.workbench.platform import Platform
 from tests.support.compiler.graph.graphs import graph
 from tests.support.decoders import CONTEXT, ONE_LAYER, ROTARY, compiled
@@ -84,3 +88,18 @@ def test_a_call_that_was_interrupted_leaves_no_trace() -> None:
         decoder.length = length
         np.testing.assert_array_equal(decoder.feed([4]).logits, wanted)
         assert decoder._cache is cache
+
+
+def test_the_processor_in_the_accelerator_s_place() -> None:
+    """It adds rows in the host's memory, in the same order."""
+    machine = Accelerator(load_config("tiny-x"), parse_memory("fast"), host=Cpu(1))
+    options = DecoderOptions(chunk=4, fallback=True)
+    decoder = compile_decoder(open_decoder(ONE_LAYER), options, machine)
+    assert decoder.prefill.fallback is not None
+    assert decoder.decode.fallback is not None
+    alone = DecoderArtifact(decoder.prefill.fallback, decoder.decode.fallback, decoder.ports)
+    made = []
+    for artifact in (decoder, alone):
+        with open_session(artifact, PLATFORM) as session:
+            made.append([*generate(session, PROMPT, 4, Sampler(5.0, top_k=30, seed=2))])
+    assert made[0] == made[1]

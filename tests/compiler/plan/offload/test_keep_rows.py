@@ -67,12 +67,16 @@ def test_values(heads: int, rows: int, new: int, features: int, seed: int) -> No
         # A stream reads it, and the host does.
         keys(extra="  sums = reduce_sum(past, axes=[2])\n", also="sums"),
         keys(extra="  real = dequantise(whole, float32[](0.5), int8[](0))\n", also="real"),
+        keys(
+            extra="  plain = convert(keys, shape=[1, 2, 4, 8], source={0, 1, 2/4, 3, _, 2%4})\n",
+            also="plain",
+        ),
         # Its rows are no even steps apart: features leave a block half empty.
         keys(features=6),
         # Rows of heads that lie in blocks of three.
         keys(heads=4, block_of_heads=3),
     ],
-    ids=["input", "rows", "features", "heads"],
+    ids=["input", "rows", "operand", "features", "heads"],
 )
 def test_what_stays(function: Function) -> None:
     assert kept(function) == function

@@ -18,6 +18,7 @@ _RESULTS = {
     "": "",
     "sums": "float32[1, {heads}, 1, {features}]",
     "real": "float32[1, {heads}, {rows}, {features}]",
+    "plain": "int8[1, {heads}, {features}, {rows}]",
 }
 
 
