@@ -132,8 +132,8 @@ class Executor:
         """An array of zeros for an input, where the device has it that reads the input, so that a
         run with this array copies none of it; in the host's memory where no device has any.
 
-        Its content stays from run to run, but for what steps change (`artifact.InPlace`). On a
-        device it is the same memory in each call.
+        Its content stays from run to run, but for what steps change of it (`artifact.InPlace`). On
+        a device each call gives the same memory.
         """
         (tensor,) = (each for each in self._inputs if each.name == name)
         own = self._tensors[name]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 from types import MappingProxyType
 from typing import Any
 
@@ -51,11 +52,20 @@ class Candidate:
 
 
 def candidates(
-    target: Target[Any], body: Body, types: Mapping[str, Type]
+    target: Target[Any],
+    body: Body,
+    types: Mapping[str, Type],
+    apart: Collection[str] | None = None,
 ) -> tuple[tuple[Candidate, ...], dict[str, Reason]]:
     """The matches of a target's templates, without overlaps; and for each unmatched operator, the
     reason by the operator's name in the body. Operators that quantisation left in real numbers,
-    for reasons of its own, have no other reason."""
+    for reasons of its own, have no other reason.
+
+    Parameters
+    ----------
+    apart
+        The values that no template ends with that joins operators of others; None for all.
+    """
     matcher = Matcher(body, types)
     roots: dict[str, list[tuple[ScheduleTemplate[Any, Any], Apply]]] = {}
     for template, pattern in target.patterns():
@@ -72,10 +82,13 @@ def candidates(
         operator = let.value.callee.name
         refusals: list[Refusal] = []
         for template, pattern in roots.get(operator, ()):
+            if template.joins and (apart is None or let.name in apart):
+                continue
             try:
                 match = matcher.at(pattern, let.name)
             except Refusal as refusal:
-                refusals.append(refusal)
+                if not template.joins:
+                    refusals.append(refusal)
                 continue
             found[let.name] = Candidate(template, match)
             taken |= {matched.name for matched in match.lets}
@@ -101,7 +114,7 @@ def _refusals_inside(
 ) -> Iterator[Refusal]:
     """The reasons why no pattern with this operator inside it matches."""
     users: list[str] = []
-    for _, root in target.patterns():
+    for root in (root for template, root in target.patterns() if not template.joins):
         for inner in inner_patterns(root):
             if inner.operator == operator:
                 try:
@@ -297,6 +310,27 @@ class Planner:
         plan = self._plans[key]
         return replace(plan, found=KernelMatch(call, plan.found.match))
 
+    def cost(self, call: Call) -> float:
+        """The cost of a kernel by the target's cost model; infinite if it does not support it."""
+        try:
+            plan = self.plan(call)
+        except Refusal:
+            return inf
+        row = Choices.of([plan.choice])
+        (found,) = self.target.cost.costs(plan.template, plan.workload, row)
+        return float(found)
+
+    def bound(self, call: Call) -> float:
+        """What the cost of a kernel as it is planned cannot go below, by the target's cost model;
+        infinite if the target does not support it."""
+        try:
+            plan = self.plan(call)
+        except Refusal:
+            return inf
+        row = Choices.of([plan.choice])
+        (found,) = self.target.cost.bounds(plan.template, plan.workload, row)
+        return float(found)
+
     def layer(self, call: Call) -> Plan | None:
         """The plan for the first layer within a kernel that a template supports; None if there is
         none. Templates may pack constant arguments of the call."""
@@ -317,8 +351,8 @@ class Planner:
                     continue  # Without any plan the target has a schedule for all kernels.
 
     def schedule(self, plan: Plan) -> Schedule:
-        """The schedule of a plan's workload, cached."""
-        key = plan.template, plan.workload
+        """The schedule of a plan's workload and choice, cached."""
+        key = plan.template, plan.workload, tuple(plan.choice.items())
         if key not in self._schedules:
             self._schedules[key] = plan.template.schedule(
                 plan.workload, plan.choice, self.target.machine

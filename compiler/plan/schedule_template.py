@@ -126,10 +126,14 @@ class ScheduleTemplate(ABC, Generic[W, M]):
     ----------
     patterns
         Operator patterns that the template implements; the first matching pattern is used.
+    joins
+        Whether other templates do its operators, too, one after the other, so that it is used only
+        where the cost model finds it clearly better.
     """
 
     name: ClassVar[str]
     patterns: ClassVar[tuple[Apply, ...]]
+    joins: ClassVar[bool] = False
 
     @abstractmethod
     def bind(self, found: KernelMatch, machine: M) -> tuple[W, Arguments]:
@@ -184,9 +188,10 @@ class ScheduleTemplate(ABC, Generic[W, M]):
         `RESULT`; None for row-major, by default."""
         return None
 
-    def repacked(self, match: Match, shapes: Shapes, machine: M) -> HostPacking | None:
-        """A better form of the first operand for a tensor that the host computes, if any."""
-        return None
+    def repacked(self, match: Match, shapes: Shapes, machine: M) -> tuple[HostPacking, ...]:
+        """Better forms of the first operand for a tensor that the host computes, if any: the first
+        is the usual one, others are for where the cost model finds them better."""
+        return ()
 
     def shortlist(self, workload: W, choices: Choices, cost: Any) -> Choices:
         """The choices to estimate; by default all."""

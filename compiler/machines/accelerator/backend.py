@@ -46,7 +46,7 @@ class StreamBackend(Backend):
         """The calls of each compiled stream, by its name."""
 
     def passes(self) -> tuple[GraphPass, ...]:
-        return offload_passes(self.target, self.planner.plan)
+        return offload_passes(self.target, self.planner.plan, self.planner)
 
     def step(self, call: Invocation, parts: ArtifactParts) -> Step:
         stream = call.kernel

@@ -14,6 +14,7 @@ from tandem.compiler.machines.accelerator.lower.programs import accelerator_pass
 from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
 from tandem.compiler.machines.accelerator.templates.alu_lowering import is_exact
 from tandem.compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
+from tandem.compiler.machines.accelerator.templates.conv2d_max_pool import PooledConv2dOnArray
 from tandem.compiler.machines.accelerator.templates.dense import DenseOnArray
 from tandem.compiler.machines.accelerator.templates.dense_wide import WideDenseOnArray
 from tandem.compiler.machines.accelerator.templates.elementwise import ElementwiseOnAlu
@@ -32,6 +33,7 @@ TEMPLATES: tuple[AcceleratorTemplate[Any], ...] = (
     DenseOnArray(),
     WideDenseOnArray(),
     MatmulOnArray(),
+    PooledConv2dOnArray(),
     MaxPoolOnAlu(),
     GlobalPoolOnAlu(),
     ElementwiseOnAlu(),

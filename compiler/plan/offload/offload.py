@@ -25,6 +25,7 @@ from tandem.compiler.graph.visit import (
     rewrite_bodies,
 )
 from tandem.compiler.plan.offload.cancel_conversions import CancelConversions
+from tandem.compiler.plan.offload.kernel_costs import Decisions, KernelCosts
 from tandem.compiler.plan.offload.place_parts import PlaceParts
 from tandem.compiler.plan.offload.rewrite import Rewrite, rewrite
 from tandem.compiler.plan.offload.streams import FormStreams
@@ -60,10 +61,13 @@ class Offload:
     ----------
     plan
         Called for each kernel; operators of a refused kernel stay unchanged.
+    costs
+        As in `Decisions`.
     """
 
     target: Target[Any]
     plan: Plans
+    costs: KernelCosts | None = None
     name: str = "offload"
 
     def apply(self, function: Function) -> Function:
@@ -84,7 +88,7 @@ class Offload:
         found: list[Candidate] = []
         reasons: dict[str, Reason] = {}
         for body in all_bodies(function.body):
-            matches, unmatched = candidates(self.target, body, types)
+            matches, unmatched = self._candidates(body, types)
             found += matches
             reasons |= unmatched
         refused: dict[str, str] = {}
@@ -113,6 +117,25 @@ class Offload:
         called = rewrite_bodies(changed, lambda body: _called(body, rewritten, kernels, reasons))
         return replace(function, body=called), pool
 
+    def _candidates(
+        self, body: Body, types: Mapping[str, Type]
+    ) -> tuple[tuple[Candidate, ...], dict[str, Reason]]:
+        """The matches in a body: operators are joined where that is decided."""
+        apart = candidates(self.target, body, types)
+        joining = candidates(self.target, body, types, apart=())[0]
+        joining = tuple(each for each in joining if each.template.joins)
+        decisions, kept = Decisions(self.target, self.costs), set[str]()
+        computed = {each.match.name for each in apart[0]}
+        for candidate in joining:
+            inside = {let.name for let in candidate.match.lets}
+            parts = [each for each in apart[0] if each.match.name in inside]
+            if decisions.is_joined(candidate, parts, types, computed):
+                kept.add(candidate.match.name)
+        if not kept:
+            return apart
+        names = {each.match.name for each in joining} - kept
+        return candidates(self.target, body, types, apart=names)
+
     def _refusal(self, let: Let) -> str | None:
         assert isinstance(let.value, Call), "made so"
         try:
@@ -124,18 +147,14 @@ class Offload:
     def _rewritten(
         self, function: Function, types: Mapping[str, Type], chosen: Mapping[str, Candidate]
     ) -> dict[str, Rewrite]:
-        taken = names_taken(function)
-        return {
-            name: rewrite(
-                candidate.template,
-                match := candidate.match,
-                self.target.machine,
-                types,
-                taken,
-                from_host=match.variable(match.computed[0]) not in chosen,
-            )
-            for name, candidate in chosen.items()
-        }
+        taken, decisions = names_taken(function), Decisions(self.target, self.costs)
+        found = dict[str, Rewrite]()
+        for name, candidate in chosen.items():
+            template, match = candidate.template, candidate.match
+            from_host = match.variable(match.computed[0]) not in chosen
+            packing = decisions.packing(candidate, types) if from_host else None
+            found[name] = rewrite(template, match, self.target.machine, types, taken, packing)
+        return found
 
 
 def _called(
@@ -177,15 +196,19 @@ def _with(body: Body, rewritten: Mapping[str, Rewrite]) -> Body:
     return Body(tuple(lets), body.result)
 
 
-def kernel_passes(target: Target[Any], plan: Plans) -> tuple[GraphPass, ...]:
+def kernel_passes(
+    target: Target[Any], plan: Plans, costs: KernelCosts | None = None
+) -> tuple[GraphPass, ...]:
     """The passes that move all supported operators to a target other than the host, in kernels."""
-    return (Offload(target, plan), CancelConversions(), EliminateDead(), EliminateCommon())
+    return (Offload(target, plan, costs), CancelConversions(), EliminateDead(), EliminateCommon())
 
 
-def offload_passes(target: Target[Any], plan: Plans) -> tuple[GraphPass, ...]:
+def offload_passes(
+    target: Target[Any], plan: Plans, costs: KernelCosts | None = None
+) -> tuple[GraphPass, ...]:
     """`kernel_passes`, and those that join kernels to streams."""
     return (
-        *kernel_passes(target, plan),
+        *kernel_passes(target, plan, costs),
         PlaceParts(target.name),
         CancelConversions(),
         EliminateCommon(),

@@ -14,7 +14,7 @@ from tandem.compiler.graph.types import TensorType, Type
 from tandem.compiler.graph.visit import map_atoms, names_of
 from tandem.compiler.layouts.layout import Bytes, Layout
 from tandem.compiler.plan.pattern import Match
-from tandem.compiler.plan.schedule_template import RESULT, ScheduleTemplate
+from tandem.compiler.plan.schedule_template import RESULT, HostPacking, ScheduleTemplate
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,7 @@ def rewrite(
     machine: Any,
     types: Mapping[str, Type],
     taken: set[str],
-    *,
-    from_host: bool,
+    packing: HostPacking | None = None,
 ) -> Rewrite:
     """The match as a kernel between tensors in the layouts that its template states.
 
@@ -51,10 +50,10 @@ def rewrite(
     ----------
     taken
         Names in use; names of new values are added.
-    from_host
-        Whether the first operand is computed by the host.
+    packing
+        How the host packs the first operand, if not into the layout that the template states.
     """
-    return _Rewriter(template, match, machine, types, taken).rewritten(from_host)
+    return _Rewriter(template, match, machine, types, taken).rewritten(packing)
 
 
 @dataclass
@@ -67,22 +66,19 @@ class _Rewriter:
     operands: list[Let] = field(default_factory=list)
     kernel: list[Let] = field(default_factory=list)
 
-    def rewritten(self, from_host: bool) -> Rewrite:
+    def rewritten(self, packing: HostPacking | None) -> Rewrite:
         lets = self.match.lets
         data, *others = self.match.computed
-        repacked = None
-        if from_host:
-            repacked = self.template.repacked(self.match, self._shape, self.machine)
-        if repacked is None:
+        if packing is None:
             operand = self._operand(data)
         else:
             name = self.match.variable(data)
-            lets = _with_replaced(lets, repacked.replaced)
-            spec = OPERATORS[repacked.operator]
-            type_ = spec.result(name, [self.types[name]], repacked.attributes)
+            lets = _with_replaced(lets, packing.replaced)
+            spec = OPERATORS[packing.operator]
+            type_ = spec.result(name, [self.types[name]], packing.attributes)
             assert isinstance(type_, TensorType), "packed"
-            call = Call(spec, (Var(name),), repacked.attributes)
-            packed = self._add(self.operands, f"{name}_{repacked.suffix}", call)
+            call = Call(spec, (Var(name),), packing.attributes)
+            packed = self._add(self.operands, f"{name}_{packing.suffix}", call)
             operand = self._plain(packed, name, type_)
         # A tensor bound to two operands is converted for each: the two layouts may differ.
         added = {self.match.variable(each): self._operand(each) for each in others}
@@ -125,7 +121,7 @@ class _Rewriter:
         return self.template.layout(self.match, name, self._shape, self.machine)
 
     def _shape(self, name: str) -> tuple[int, ...]:
-        return self._type(name, None).static_shape(name)
+        return shape_of(self.types, name)
 
     def _type(self, name: str, layout: Layout | None) -> TensorType:
         type_ = self.types[name]
@@ -141,6 +137,13 @@ class _Rewriter:
         name = unique_name(stem, self.taken)
         lets.append(Let(name, call, origin=None if lets is self.operands else self._origin))
         return Var(name)
+
+
+def shape_of(types: Mapping[str, Type], name: str) -> tuple[int, ...]:
+    """The shape of a tensor, by the types of all values."""
+    type_ = types[name]
+    assert isinstance(type_, TensorType), "matched"
+    return type_.static_shape(name)
 
 
 def _with_replaced(lets: tuple[Let, ...], replaced: Sequence[Let]) -> tuple[Let, ...]:

@@ -7,6 +7,7 @@ out, as their number depends on tiles.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tandem.compiler.machines.accelerator.least_traffic import needed_bytes
@@ -119,8 +120,12 @@ def _layer_needs(stream: TimedStream, call: PlannedCall, config: HardwareConfig)
 def _compute(call: PlannedCall, config: HardwareConfig) -> tuple[int, int]:
     """The fewest cycles of the array and of the ALU."""
     plan = call.plan
-    # What does not depend on tiles is the same for all choices, but threads may repeat it.
-    choice = {name: 1 if name == _THREADS else value for name, value in plan.choice.items()}
+    # What does not depend on tiles is the same for all choices, but threads may repeat it, and so
+    # may tiles whose windows overlap: tiles of the whole image do not.
+    extents: Mapping[str, int] = getattr(plan.workload, "extents", {})
+    whole = {name: size for name, size in extents.items() if name in ("y", "x")}
+    choice = {name: whole.get(name, value) for name, value in plan.choice.items()}
+    choice = {name: 1 if name == _THREADS else value for name, value in choice.items()}
     cost = MachineCost(config).of(plan.workload)
     work = template_of(plan).work_counts(plan.workload, Choices.of([choice]))
     return int(array_cycles(work, cost).item()), int(alu_cycles(work, cost).item())

@@ -16,5 +16,5 @@ def test_equal_machines_are_equal_targets() -> None:
 
 def test_templates_have_names_and_patterns() -> None:
     names = [each.name for each in TEMPLATES]
-    assert len({*names}) == len(names) == 8
+    assert len({*names}) == len(names) == 9
     assert all(each.patterns for each in TEMPLATES)

@@ -72,3 +72,23 @@ func @f({PARAMS}, xp: bool[]):
     values = [let.value for let in all_lets(found.body) if isinstance(let.value, Call)]
     assert [each.callee.name for each in values] == ["conv2d", "batch_norm", "conv2d"]
     agree(start, found, 1e-4)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        "x: int32[2, 4], d: int32[1]",
+        "x: float64[2, 4], d: float64[1]",
+        "x: float32[4], d: float32[1]",
+        "x: float32[], d: float32[]",
+        "x: float32[2, N], d: float32[1]",
+    ],
+)
+def test_what_has_no_known_channels_in_float32_stays(params: str) -> None:
+    lines = ["m = multiply(x, d)", "y = add(m, d)", "return y"]
+    start = network("\n".join([f"func @f({params}):", *(f"  {each}" for each in lines)]))
+    found = transform(start, (FoldAffine(), EliminateDead()))
+    assert found == start
+    taken = "x: float32[2, 4], d: float32[1]"
+    whole = network("\n".join([f"func @f({taken}):", *(f"  {each}" for each in lines)]))
+    assert called(transform(whole, (FoldAffine(), EliminateDead()))) == ["batch_norm"]

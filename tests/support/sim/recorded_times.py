@@ -23,7 +23,10 @@ from tests.support.sim.programs import RandomProgram, random_program
 
 RECORD = "cycles/random.txt"
 PATH = Path(__file__).parents[2] / "golden" / RECORD
-NAMES = ("tiny", "small8", "batch2", "wide_bus", "widest_bus", "scalar_one_port", "tall")
+NAMES = (
+    *("tiny", "small8", "batch2", "wide_bus", "widest_bus", "scalar_one_port", "tall"),
+    *("custom", "custom_one_port"),
+)
 MEMORIES = (
     MemoryModel(1, 1, 300),
     MemoryModel(3, 2, 1),

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tandem.hw.config import HardwareConfig
 from tandem.hw.config_files import load_config
 from tandem.hw.isa import Alu, AluOp, Program
 from tandem.hw.memory_model import MEMORY_PRESETS
@@ -88,7 +89,10 @@ def test_a_rule_without_stalls_is_found(
 def test_stalls_of_another_length_are_found(
     run: Run, distance: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tests.support.sim.issue_times.FORWARD_DISTANCE", distance)
+    def other_distance(config: HardwareConfig, *, custom: bool) -> int:
+        return distance
+
+    monkeypatch.setattr("tests.support.sim.issue_times.forward_distance", other_distance)
     with pytest.raises(AssertionError, match=r"ends in|starts"):
         run.check()
 

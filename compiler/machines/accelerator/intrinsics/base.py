@@ -80,6 +80,10 @@ class RequantiseStep:
 Step: TypeAlias = GemmStep | ResetStep | AluStep | RequantiseStep
 
 
+FILL_FACTOR = 2**15 - 1
+"""The factor of initial values that are products: the greatest number of an ALU instruction."""
+
+
 @dataclass(frozen=True, slots=True)
 class TensorInstruction:
     """A tensor intrinsic of the accelerator.
@@ -192,15 +196,26 @@ def immediate_argument(config: HardwareConfig, op: AluOp) -> TensorInstruction:
 
 
 def fill(config: HardwareConfig, value: int) -> TensorInstruction:
-    """`C[b, o] = value`: initialises reductions. Raises the errors of `immediate`."""
-    check_immediate(config, AluOp.ADD, value)
+    """`C[b, o] = value`: initialises reductions. Beyond what an instruction carries, multiples of
+    `FILL_FACTOR` are products.
+
+    Raises
+    ------
+    LoweringError
+        For other numbers that do not fit.
+    """
+    product = abs(value) > FILL_FACTOR + 1 and not value % FILL_FACTOR
+    moved = value // FILL_FACTOR if product else value
+    check_immediate(config, AluOp.ADD, moved)
     name = f"fill_{'m' if value < 0 else ''}{abs(value)}"
     function = element_program(config, name, lambda: const(value, INT32))
     steps: tuple[Step, ...] = (ResetStep("C"),)
-    if value and AluOp.MOVE in config.operations:
-        steps = (AluStep(AluOp.MOVE, "C", value),)
-    elif value:
-        steps = (*steps, AluStep(AluOp.ADD, "C", value))
+    if moved and AluOp.MOVE in config.operations:
+        steps = (AluStep(AluOp.MOVE, "C", moved),)
+    elif moved:
+        steps = (*steps, AluStep(AluOp.ADD, "C", moved))
+    if product:
+        steps = (*steps, AluStep(AluOp.MUL, "C", FILL_FACTOR))
     return TensorInstruction(function, None, steps)
 
 

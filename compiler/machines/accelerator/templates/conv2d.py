@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from fractions import Fraction
-from math import isfinite, prod
+from math import isfinite
 from typing import ClassVar
 
 import numpy as np
 
 from tandem.compiler import te
-from tandem.compiler.graph.constant import Constant
-from tandem.compiler.graph.nodes import Atom, Call, Let, Var
-from tandem.compiler.graph.operators.layouts import PackWindows
 from tandem.compiler.graph.operators.products import Conv2d
 from tandem.compiler.ir.dtypes import INT8, INT32
 from tandem.compiler.ir.expr import Expr
@@ -45,10 +41,11 @@ from tandem.compiler.machines.accelerator.templates.requantise_passes import (
 )
 from tandem.compiler.machines.accelerator.templates.template import AcceleratorTemplate
 from tandem.compiler.machines.accelerator.templates.traffic import needed_parts
+from tandem.compiler.machines.accelerator.templates.window_packing import window_packings
 from tandem.compiler.machines.accelerator.templates.work_counts import WorkCounts
 from tandem.compiler.operators.blocks import DATA_AXES
 from tandem.compiler.operators.pad import pad
-from tandem.compiler.plan.pattern import WIDEN, Apply, Match, Operand
+from tandem.compiler.plan.pattern import Apply, Match, Operand
 from tandem.compiler.plan.schedule_template import Arguments, HostPacking, KernelMatch, Shapes
 from tandem.compiler.plan.space import Choices, Floats, Ints, Space
 from tandem.compiler.te import Schedule, Tensor, compute, placeholder, reduce_axis
@@ -77,9 +74,7 @@ PRODUCT_PRICE = 0.25
 """Cycles that a choice of the wide space has to save for each of its products: a program of many
 short ones takes long to compile, and on machines that hide them saves next to nothing."""
 
-_BYTE_CYCLES = 4
-"""Cycles in which a small processor copies a byte of a window, at least; of the array's clock."""
-_SUMS = Apply("conv2d", (Operand("data", INT8, (4,)), Operand("weight", INT8, constant=True)))
+CONVOLUTION = Apply("conv2d", (Operand("data", INT8, (4,)), Operand("weight", INT8, constant=True)))
 
 
 class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
@@ -87,8 +82,8 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
 
     name = "conv2d"
     patterns: ClassVar[tuple[Apply, ...]] = (
-        requantise_pattern(_SUMS),
-        requantise_pattern(_SUMS, skip_rank=4),
+        requantise_pattern(CONVOLUTION),
+        requantise_pattern(CONVOLUTION, skip_rank=4),
     )
     array_operand = "data"
 
@@ -120,35 +115,9 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
 
     def repacked(
         self, match: Match, shapes: Shapes, machine: AcceleratorTarget
-    ) -> HostPacking | None:
-        """im2col for images of few channels: windows are packed for a 1x1 convolution, unless the
-        processor takes longer to pack them than the array saves."""
-        given = match.attributes("conv2d", Conv2d)
-        first = match.let("conv2d")
-        assert isinstance(first.value, Call), "matched"
-        weight, block = match.constant("weight").array, machine.config.block_in
-        outputs, channels, *kernel = weight.shape
-        taps = prod(kernel)
-        if given.groups != 1 or -(-channels * taps // block) >= -(-channels // block) * taps:
-            return None
-        saved = -(-channels // block) * taps - -(-channels * taps // block)
-        saved *= -(-outputs // machine.config.block_out)
-        if machine.small_host and channels * taps * _BYTE_CYCLES > saved:
-            return None
-        data = match.variable("data")
-        packing = PackWindows(
-            tuple(kernel), machine.config.batch, block, given.strides, given.padding, given.dilation
-        )
-        plain = replace(given, strides=(1, 1), padding=(0, 0, 0, 0), dilation=(1, 1))
-        flat: Atom = first.value.args[1]
-        widening: tuple[Let, ...] = ()
-        if "weight" in match.codes:
-            widening = (replace(match.let(WIDEN), value=match.codes["weight"].flattened.call),)
-        else:
-            flat = Constant(np.ascontiguousarray(weight.reshape(outputs, -1, 1, 1)))
-        call = Call(first.value.callee, (Var(data), flat), plain)
-        replaced = (*widening, replace(first, value=call))
-        return HostPacking("windows", "pack_windows", packing, replaced)
+    ) -> tuple[HostPacking, ...]:
+        """im2col for images of few channels: windows are packed, whole or by rows."""
+        return window_packings(match, shapes, machine)
 
     # Tensor expressions ---------------------------------------------------------------------------
 

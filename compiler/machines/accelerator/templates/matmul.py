@@ -200,8 +200,8 @@ class MatmulOnArray(Conv2dOnArray):
 
     def repacked(
         self, match: Match, shapes: Shapes, machine: AcceleratorTarget
-    ) -> HostPacking | None:
-        return None
+    ) -> tuple[HostPacking, ...]:
+        return ()
 
     def wide_space(self, workload: Conv2dWorkload, machine: AcceleratorTarget) -> Space | None:
         return None

@@ -84,6 +84,11 @@ class MaxPoolWorkload:
         rows, columns = self.windows
         return {"oc": self.data[1], "y": rows.count, "x": columns.count}
 
+    @property
+    def is_padded(self) -> bool:
+        """Whether a window has taps on padding."""
+        return any(each.before or _exceeds(each) for each in self.windows)
+
     def input_tile(self, y: Ints, x: Ints) -> tuple[Ints, Ints]:
         """Rows and columns of the image that a tile's windows span, from first to last."""
         rows, columns = self.windows
@@ -143,7 +148,7 @@ class MaxPoolOnAlu(TiledOnAlu[MaxPoolWorkload]):
             row, column = rows.place(y, ky), columns.place(x, kx)
             pixel = loaded[n, oc, row - rows.before, column - columns.before, b, bo]
             pixel = te.cast(pixel, INT32)
-            valid = [*_within(rows, row), *_within(columns, column)]
+            valid = [*within(rows, row), *within(columns, column)]
             if valid:
                 pixel = te.select(te.all_of(*valid), pixel, LOWEST)
             return te.max(pixel, (ky, kx), start=LOWEST)
@@ -162,13 +167,13 @@ class MaxPoolOnAlu(TiledOnAlu[MaxPoolWorkload]):
             steps = steps.set_scope("out_data", OnChip.ACC)
         steps = steps.compute_at("out_data", "out", "thread")
         steps = steps.reorder("out_max", "ky", "kx", "n", "oc", "y", "x", "b", "bo")
-        if any(each.before or _exceeds(each) for each in workload.windows):
+        if workload.is_padded:
             steps = steps.skip_terms("out_max")
         return tensorize_reduction(steps, "out_max", maximum.function, machine.config, LOWEST).trace
 
 
-def _within(window: Window, position: Expr) -> list[Expr]:
-    """The conditions that a position in the padded image lies in the image."""
+def within(window: Window, position: Expr) -> list[Expr]:
+    """The conditions under which a position in the padded image lies in the image."""
     low = [position >= window.before] if window.before else []
     return [*low, position < window.before + window.extent] if _exceeds(window) else low
 

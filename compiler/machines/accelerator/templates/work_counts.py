@@ -68,8 +68,8 @@ class ReductionWork:
     """
 
     steps: Ints | int = 0
-    products: int = 0
-    resets: int = 0
+    products: Ints | int = 0
+    resets: Ints | int = 0
     fills: int = 0
     tensor: int = 0
     inputs: int = 0
@@ -136,7 +136,7 @@ class WorkCounts:
         immediates, tensors = epilogue.immediate_passes, epilogue.tensor_passes
         moved = size if planes else 0
         passes = immediates + tensors + epilogue.input_operands + (2 if planes else 0)
-        gemm, alu = (work.steps, 0) if work.products else (0, work.steps)
+        gemm, alu = (work.steps, 0) if np.any(work.products) else (0, work.steps)
         alu = alu + bool(work.fills) + bool(work.loaded)
         alu = alu + bool(work.inputs and np.all(alu == 0))
         return WorkCounts(
@@ -147,7 +147,7 @@ class WorkCounts:
             immediate=work.fills * redundancy + work.loaded + immediates * size,
             tensor=work.tensor * redundancy + tensors * size + 2 * moved,
             inputs=work.inputs * redundancy + epilogue.input_operands * size,
-            gemms=tiles * (redundancy * (gemm + bool(work.resets)) + bool(planes)),
+            gemms=tiles * (redundancy * (gemm + bool(np.any(work.resets))) + bool(planes)),
             alus=tiles * (redundancy * alu + passes),
             kernel=kernel,
         )

@@ -29,6 +29,7 @@ STATE = State(
     (0.5, 0.25),
     3.75,
     (Epoch(6, 0.75, 0.1, 1.5), Epoch(12, 0.5, 0.05, 3.5, 0.625, 0.875)),
+    0.05,
 )
 ABOUT = "about.json"
 
@@ -61,7 +62,7 @@ def test_a_state_and_back(tmp_path: Path) -> None:
         write_checkpoint(path, state, BELONGS)
         found = read_checkpoint(path, BELONGS, STATE)
         assert (found.step, found.losses, found.seconds) == (state.step, state.losses, 3.75)
-        assert found.epochs == state.epochs
+        assert (found.epochs, found.rate) == (state.epochs, state.rate)
         assert found.arrays.keys() == state.arrays.keys()
         for name, array in found.arrays.items():
             np.testing.assert_array_equal(array, state.arrays[name])
@@ -97,13 +98,14 @@ def test_arrays_of_another_state(name: str, array: np.ndarray[Any, Any], tmp_pat
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (about(format=2), r"a checkpoint of format 2, not 1$"),
+        (about(format=1), r"a checkpoint of format 1, not 2$"),
         (about(format="none"), r"no checkpoint, or damaged \('format'\)"),
         (about(step="x"), r"no checkpoint, or damaged \(invalid literal"),
         (about(step=[1]), "no checkpoint, or damaged"),
         (about(losses=["x"]), "no checkpoint, or damaged"),
         (about(losses=1), "no checkpoint, or damaged"),
         (about(seconds="none"), "no checkpoint, or damaged"),
+        (about(rate="x"), "no checkpoint, or damaged"),
         (about(epochs=[{"step": 1}]), "no checkpoint, or damaged"),
         (about(epochs=[3]), "no checkpoint, or damaged"),
         (about(belongs=[1]), "no checkpoint, or damaged"),

@@ -18,5 +18,5 @@ def live_elements(stmt: Stmt, target: AcceleratorTarget) -> Counter[MemoryId]:
         most |= live_elements(child, target)
     memory = target.memory(stmt.buffer.scope) if isinstance(stmt, Alloc) else None
     if isinstance(stmt, Alloc) and memory is not None:
-        most[memory] += stmt.buffer.size // lanes_of(memory, target.config)
+        most[memory] += stmt.buffer.slots * stmt.buffer.size // lanes_of(memory, target.config)
     return most

@@ -12,6 +12,7 @@ from tandem.compiler.machines.accelerator.lower.onchip import footprint
 from tandem.compiler.machines.accelerator.lower.programs import accelerator_passes
 from tandem.compiler.machines.accelerator.target import TEMPLATES
 from tandem.compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
+from tandem.compiler.machines.accelerator.templates.conv2d_max_pool import PooledWorkload
 from tandem.compiler.machines.accelerator.templates.features import COUNTED, FEATURES, features
 from tandem.compiler.machines.accelerator.templates.machine_cost import MachineCost, MemoryTiming
 from tandem.compiler.machines.accelerator.templates.template import AcceleratorTemplate
@@ -50,14 +51,17 @@ def test_features_are_those_of_the_program(
     choice, config_ = found.choices.choice(0), found.machine.config
     work = work_of(found.stream(choice).program)
     assert told["out bytes"] == work.stored
-    assert told["wgt bytes"] == work.loaded[MemoryId.WGT]
+    if not isinstance(found.workload, PooledWorkload):
+        assert told["wgt bytes"] == work.loaded[MemoryId.WGT]
     assert told["acc bytes"] == work.loaded[MemoryId.ACC] + work.loaded[MemoryId.ACC_8BIT]
-    counted = told["inp bytes"] / (2 if found.loads_next_group(choice) else 1)
-    assert counted <= work.loaded[MemoryId.INP]
     assert told["products"] == work.gemm_uops
-    assert told["resets"] == work.reset_uops
-    assert told["alu operations"] == work.alu_uops
-    assert told["gemms"] == work.instructions[Opcode.GEMM]
+    # Of maxima of sums `test_work_counts` says what else is counted.
+    if not isinstance(found.workload, PooledWorkload):
+        counted = told["inp bytes"] / (2 if found.loads_next_group(choice) else 1)
+        assert counted <= work.loaded[MemoryId.INP]
+        assert told["resets"] == work.reset_uops
+        assert told["alu operations"] == work.alu_uops
+        assert told["gemms"] == work.instructions[Opcode.GEMM]
     assert told["out copies"] == work.instructions[Opcode.STORE]
     assert told["threads size"] == np.log2(float(choice["threads"]))
     assert told[f"along {choice['along']}"] == 1

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tandem.compiler.machines.accelerator.lower import Stream
 from tandem.compiler.machines.accelerator.target import TEMPLATES
+from tandem.compiler.machines.accelerator.templates.conv2d_max_pool import PooledWorkload
 from tandem.compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
 from tandem.compiler.machines.accelerator.templates.elementwise import ElementwiseWorkload
 from tandem.compiler.machines.accelerator.templates.global_average_pool import GlobalPoolWorkload
@@ -56,6 +57,9 @@ def check(template: AcceleratorTemplate[Any], seed: int, config: str) -> None:
     choice = found.choices.choice(0)
     predicted, stream = template.work_counts(found.workload, found.choices), found.stream(choice)
     work = work_of(stream.program)
+    if isinstance(found.workload, PooledWorkload):
+        check_joined(found, predicted, stream)
+        return
     for memory, code in MOVED.items():
         elements, instructions = copied(stream, memory, code)
         # Shares of tiles are fractions that add up to whole numbers.
@@ -82,6 +86,19 @@ def check(template: AcceleratorTemplate[Any], seed: int, config: str) -> None:
     check_instructions(found, choice, predicted, stream.program)
 
 
+def check_joined(found: Drawn, predicted: WorkCounts, stream: Stream) -> None:
+    """Of maxima of sums: all results are stored and all products are counted. How much of the
+    image is loaded and reset, and which tiles fill up or stay, windows at the edge change."""
+    work, choice = work_of(stream.program), found.choices.choice(0)
+    assert copied(stream, MemoryId.OUT, Opcode.STORE)[0] == moved_of(predicted, MemoryId.OUT)[0]
+    assert work.gemm_uops == predicted.products, choice
+    counted = predicted.immediate + predicted.tensor + predicted.inputs
+    assert counted <= 2 * work.alu_uops <= 4 * counted, choice
+    for memory in (MemoryId.INP, MemoryId.WGT):
+        elements, _ = copied(stream, memory, Opcode.LOAD)
+        assert 0 < elements <= 2 * moved_of(predicted, memory)[0], (memory, choice)
+
+
 def moved_of(work: WorkCounts, memory: MemoryId) -> tuple[float, float]:
     """Elements and instructions that are counted of a memory."""
     parts = [each for each in work.copies if each.memory is memory]
@@ -99,6 +116,9 @@ def check_features(template: AcceleratorTemplate[Any], seed: int, config: str) -
     choice = found.choices.choice(0)
     predicted, stream = template.work_counts(found.workload, found.choices), found.stream(choice)
     work = work_of(stream.program)
+    if isinstance(found.workload, PooledWorkload):
+        check_joined(found, predicted, stream)
+        return
     for memory, code in MOVED.items():
         elements, _ = copied(stream, memory, code)
         moved, _ = moved_of(predicted, memory)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,11 @@ from tandem.compiler.ir.dtypes import INT8, INT32
 from tandem.compiler.machines.accelerator.lower import Operator, Stream, compile_stream
 from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
 from tandem.compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
+from tandem.compiler.machines.accelerator.templates.conv2d_max_pool import (
+    LOWEST,
+    PooledConv2dOnArray,
+    PooledWorkload,
+)
 from tandem.compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
 from tandem.compiler.machines.accelerator.templates.dense import DenseOnArray, DenseWorkload
 from tandem.compiler.machines.accelerator.templates.dense_wide import WideDenseOnArray
@@ -148,6 +153,17 @@ def _conv2d(rng: np.random.Generator, config: HardwareConfig) -> _Workload:
     return workload, immediates
 
 
+def _pooled_conv2d(rng: np.random.Generator, config: HardwareConfig) -> _Workload:
+    while True:
+        conv, _ = _conv2d(rng, config)
+        rows, columns = (window.count for window in conv.windows)
+        if conv.groups == 1 and min(rows, columns) >= 3:
+            break
+    passes, immediates = _passes(rng, conv.weight[0] * config.block_out, config, residual=False)
+    lowest = LOWEST[int(rng.integers(2))]
+    return PooledWorkload(replace(conv, passes=passes), _pool(rng), lowest), immediates
+
+
 def _matmul(rng: np.random.Generator, config: HardwareConfig) -> _Workload:
     groups, inputs, outputs, rows = (_between(rng, 1, most) for most in (3, 3, 3, 12))
     passes, immediates = _passes(rng, groups * outputs * config.block_out, config, residual=False)
@@ -181,12 +197,15 @@ def _image(rng: np.random.Generator, config: HardwareConfig, least: int = 1) -> 
     return (n, channels, height, width, config.batch, config.block_out)
 
 
-def _max_pool(rng: np.random.Generator, config: HardwareConfig) -> _Workload:
+def _pool(rng: np.random.Generator) -> MaxPool:
     kernel = (_between(rng, 1, 3), _between(rng, 1, 3))
     padding = tuple(_between(rng, 0, kernel[axis % 2] - 1) for axis in range(4))
     strides = (_between(rng, 1, 3), _between(rng, 1, 3))
-    pool = MaxPool(kernel, strides, padding, ceil_mode=bool(rng.integers(2)))
-    from_inp = _reads_inp(config)
+    return MaxPool(kernel, strides, padding, ceil_mode=bool(rng.integers(2)))
+
+
+def _max_pool(rng: np.random.Generator, config: HardwareConfig) -> _Workload:
+    pool, from_inp = _pool(rng), _reads_inp(config)
     return MaxPoolWorkload(_image(rng, config, least=3), pool, from_inp=from_inp), {}
 
 
@@ -210,6 +229,7 @@ def _upsample(rng: np.random.Generator, config: HardwareConfig) -> _Workload:
 
 DRAWS: Mapping[type, _Draw] = {
     Conv2dOnArray: _conv2d,
+    PooledConv2dOnArray: _pooled_conv2d,
     DenseOnArray: _dense,
     MatmulOnArray: _matmul,
     WideDenseOnArray: lambda rng, config: (_products(rng, config), {}),

@@ -13,6 +13,11 @@ from tandem.compiler.ir.dtypes import INT8, INT32
 from tandem.compiler.machines.accelerator.lower.stream import Stream
 from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
 from tandem.compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
+from tandem.compiler.machines.accelerator.templates.conv2d_max_pool import (
+    LOWEST,
+    PooledConv2dOnArray,
+    PooledWorkload,
+)
 from tandem.compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
 from tandem.compiler.machines.accelerator.templates.dense import DenseOnArray, DenseWorkload
 from tandem.compiler.machines.accelerator.templates.dense_wide import WideDenseOnArray
@@ -231,6 +236,33 @@ def draw_conv2d(
     )
 
 
+def draw_pooled_conv2d(rng: np.random.Generator, config: HardwareConfig) -> RandomWorkload:
+    """A random convolution of one group, its requantisation, and maxima over windows of that."""
+    kernel, strides = (_draw(rng, 1, 3), _draw(rng, 1, 3)), (_draw(rng, 1, 3), _draw(rng, 1, 2))
+    padding = tuple(_draw(rng, 0, 2) for _ in range(4)) if rng.random() < 0.5 else (0, 0, 0, 0)
+    least = [max(1, kernel[axis] - padding[axis] - padding[axis + 2]) for axis in (0, 1)]
+    size = tuple(_draw(rng, each, max(each, 9)) for each in least)
+    inputs, outputs = _draw(rng, 1, 2 * config.block_in), _draw(rng, 1, 3 * config.block_out)
+    data = draw_values(rng, (_draw(rng, 1, 2 * config.batch), inputs, *size), INT8)
+    weight = draw_values(rng, (outputs, inputs, *kernel), INT8)
+    packed_sums = pack_sums(convolve(data, weight, strides, padding, (1, 1)), config)
+    after = _requantised(rng, outputs, packed_sums, config, residual=False)
+    pool = _pool_of(rng, packed_sums.shape[2:4])
+    small = int(np.abs(packed_sums).max()) <= -LOWEST[0] and rng.random() < 0.7
+    values = {"data": pack_data(data, config), "weight": pack_weight(weight, config)}
+    shapes = values["data"].shape, values["weight"].shape
+    conv = Conv2dWorkload(*shapes, strides, padding, (1, 1), 1, after.passes)
+    workload = PooledWorkload(conv, pool, LOWEST[0 if small else 1])
+    results = low_bytes(after.applied(packed_sums))
+    return RandomWorkload(
+        PooledConv2dOnArray(),
+        workload,
+        {**values, **after.values},
+        after.immediates,
+        window_maxima(results, workload.maxima),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class RandomConvolution:
     """A convolution and a choice for it."""
@@ -426,23 +458,28 @@ def draw_global_pool(rng: np.random.Generator, config: HardwareConfig) -> Random
 def draw_max_pool(rng: np.random.Generator, config: HardwareConfig) -> RandomWorkload:
     """A random max pool whose windows all have data."""
     data = draw_values(rng, _image(rng, config, (2, 4, 9, 8)), INT8)
+    pool = _pool_of(rng, data.shape[2:4])
+    from_inp = Feature.INPUT_OPERANDS in config.features
+    workload = MaxPoolWorkload(data.shape, pool, from_inp=from_inp)
+    return RandomWorkload(
+        MaxPoolOnAlu(), workload, {"data": data}, {}, window_maxima(data, workload)
+    )
+
+
+def _pool_of(rng: np.random.Generator, image: Sequence[int]) -> MaxPool:
+    """Random windows of an image of rows and columns, which all have data."""
     dilation = _draw(rng, 1, 2), _draw(rng, 1, 2)
     kernel = tuple(
         _draw(rng, 1, min(3, (extent - 1) // apart + 1))
-        for extent, apart in zip(data.shape[2:4], dilation, strict=True)
+        for extent, apart in zip(image, dilation, strict=True)
     )
-    pool = MaxPool(
+    return MaxPool(
         kernel,
         tuple(_draw(rng, 1, 3) for _ in kernel),
         # The first and the last window have at least one tap on the image.
         tuple(_draw(rng, 0, size - 1) for size in (*kernel, *kernel)),
         dilation,
         bool(rng.random() < 0.5),
-    )
-    from_inp = Feature.INPUT_OPERANDS in config.features
-    workload = MaxPoolWorkload(data.shape, pool, from_inp=from_inp)
-    return RandomWorkload(
-        MaxPoolOnAlu(), workload, {"data": data}, {}, window_maxima(data, workload)
     )
 
 
@@ -470,6 +507,7 @@ def _draw(rng: np.random.Generator, low: int, high: int) -> int:
 
 DRAWERS: Mapping[str, Drawer] = {
     "conv2d": draw_conv2d,
+    "conv2d_max_pool": draw_pooled_conv2d,
     "dense": draw_dense,
     "dense_wide": draw_dense_wide,
     "elementwise": draw_elementwise,
