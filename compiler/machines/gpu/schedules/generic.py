@@ -41,7 +41,7 @@ def gpu_schedule(
     tile
         Of all products; by default `tile_of`.
     """
-    made, products = as_products(outputs, lambda product: (tile or tile_of(product, machine)).sides)
+    made, products = as_products(outputs, lambda found: (tile or tile_of(found, machine)).sides)
     made, trees = with_trees(made, [each.stage for each in products], machine)
     start = Schedule.of(*made, inputs=inputs, name=name)
     schedule = inline_stages(start)
