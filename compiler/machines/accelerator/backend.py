@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -41,12 +42,14 @@ class StreamBackend(Backend):
     def __init__(self, target: Target[AcceleratorTarget]) -> None:
         self.target = target
         self.planner = Planner(target)
+        # Which kernels there are does not depend on records, which are of these kernels' workloads.
+        self._costs = Planner(replace(target, tuned=None)) if target.tuned else self.planner
         self._programs = ProgramCache(target.machine, target.passes)
         self.planned: dict[str, tuple[PlannedCall, ...]] = {}
         """The calls of each compiled stream, by its name."""
 
     def passes(self) -> tuple[GraphPass, ...]:
-        return offload_passes(self.target, self.planner.plan, self.planner)
+        return offload_passes(self.target, self.planner.plan, self._costs)
 
     def step(self, call: Invocation, parts: ArtifactParts) -> Step:
         stream = call.kernel
