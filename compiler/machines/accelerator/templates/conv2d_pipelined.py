@@ -182,16 +182,27 @@ def sketch(
 def usage(workload: Conv2dWorkload, choices: Choices) -> dict[MemoryId, Ints]:
     """Elements of each memory that a choice takes."""
     tile, epilogue = choices.at_most(workload.extents), workload.epilogue
-    oc, y, x, ic = (tile[axis] for axis in ("oc", "y", "x", "ic"))
+    oc, y, x = (tile[axis] for axis in ("oc", "y", "x"))
     size, outputs, taken = oc * y * x, workload.weight[0], slots(workload, tile)
-    rows, columns = image_extents(workload, y, x)
     return {
         MemoryId.ACC: taken["sum_slots"] * size * (1 + epilogue.element_operands)
         + len(epilogue.channel_operands) * outputs,
-        MemoryId.INP: taken["image_slots"] * rows * columns * ic + size * epilogue.input_operands,
-        MemoryId.WGT: taken["weight_slots"] * tile["part"] * ic * taps(workload, tile),
+        MemoryId.INP: taken["image_slots"] * image_of_slot(workload, tile)
+        + size * epilogue.input_operands,
+        MemoryId.WGT: taken["weight_slots"] * weights_of_slot(workload, tile),
         **parameter_usage(epilogue, outputs, oc),
     }
+
+
+def image_of_slot(workload: Conv2dWorkload, choices: Choices) -> Ints:
+    """Elements of INP that a load of the image takes, padding included."""
+    rows, columns = image_extents(workload, choices["y"], choices["x"])
+    return rows * columns * choices["ic"]
+
+
+def weights_of_slot(workload: Conv2dWorkload, choices: Choices) -> Ints:
+    """Elements of WGT that a load of weights takes."""
+    return choices["part"] * choices["ic"] * taps(workload, choices)
 
 
 def taps(workload: Conv2dWorkload, choices: Choices) -> Ints:
@@ -260,35 +271,49 @@ def repeats(workload: Conv2dWorkload, choices: Choices) -> tuple[Ints, Ints]:
     before as there are slots, which are those of a whole number of tiles then. A part of the image
     has the tiles of its group as readers.
     """
+    return weight_repeats(workload, choices), image_repeats(workload, choices)
+
+
+def weight_repeats(workload: Conv2dWorkload, choices: Choices) -> Ints:
+    """How often all weights are loaded."""
     extents, images = workload.extents, workload.data[0]
     channels = -(-extents["oc"] // choices["oc"])
-    readers = workload.blocks_per_group // choices["oc"]
     pixels = -(-extents["y"] // choices["y"]) * -(-extents["x"] // choices["x"])
-    outputs = choices.equals("order", "outputs")
-    taken, loads = slots(workload, choices), loads_of_tile(workload, choices)
-    of_weights, of_image = (
-        np.where(taken[name] % loads[name] == 0, taken[name] // loads[name], 0)
-        for name in ("weight_slots", "image_slots")
-    )
-    weights = np.select(
+    of_tiles = _tiles_of_slots(workload, choices, "weight_slots")
+    return np.select(
         [
-            of_weights == 0,
+            of_tiles == 0,
             channels == 1,
-            outputs,
-            of_weights % channels == 0,
+            choices.equals("order", "outputs"),
+            of_tiles % channels == 0,
         ],
         [
             images * pixels,
-            np.minimum(of_weights, images * pixels),
+            np.minimum(of_tiles, images * pixels),
             # Of more tiles some may still be there for the next image.
-            np.where(of_weights <= pixels, images, 1) * np.minimum(of_weights, pixels),
+            np.where(of_tiles <= pixels, images, 1) * np.minimum(of_tiles, pixels),
             np.ones_like(channels),
         ],
         images * pixels,
     )
-    image = np.select(
-        [of_image == 0, ~outputs | (pixels == 1), of_image % pixels == 0],
-        [readers, np.minimum(of_image, readers), np.ones_like(readers)],
+
+
+def image_repeats(workload: Conv2dWorkload, choices: Choices) -> Ints:
+    """How often each image is loaded."""
+    extents = workload.extents
+    readers = workload.blocks_per_group // choices["oc"]
+    pixels = -(-extents["y"] // choices["y"]) * -(-extents["x"] // choices["x"])
+    of_tiles = _tiles_of_slots(workload, choices, "image_slots")
+    by_pixels = ~choices.equals("order", "outputs") | (pixels == 1)
+    return np.select(
+        [of_tiles == 0, by_pixels, of_tiles % pixels == 0],
+        [readers, np.minimum(of_tiles, readers), np.ones_like(readers)],
         readers,
     )
-    return weights, image
+
+
+def _tiles_of_slots(workload: Conv2dWorkload, choices: Choices, name: str) -> Ints:
+    """The tiles whose loads an operand's slots are for; 0 if these are no whole number."""
+    loads = loads_of_tile(workload, choices)[name]
+    taken = np.where(choices[name] == ALL, loads, choices[name])
+    return np.where(taken % loads == 0, taken // loads, 0)

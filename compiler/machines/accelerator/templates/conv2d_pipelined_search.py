@@ -11,17 +11,23 @@ over all choices that fit.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 
 from tandem.compiler.machines.accelerator.templates.conv2d_pipelined import (
+    ALL,
     SLOTS,
     consistent,
-    repeats,
+    image_of_slot,
+    image_repeats,
+    loads_of_tile,
     space,
     usage,
+    weight_repeats,
+    weights_of_slot,
 )
 from tandem.compiler.machines.accelerator.templates.conv2d_pipelined_cycles import (
     PipelinedCycles,
@@ -33,7 +39,9 @@ from tandem.compiler.plan.space import Bools, Choices, Floats, Ints
 from tandem.compiler.te.knobs import Setting
 from tandem.hw.topology import MemoryId
 
-_FIRST: Final = 16
+Repeats: TypeAlias = Callable[[Conv2dWorkload, Choices], Ints]
+"""How often choices load an operand."""
+_FIRST: Final = 64
 """Number of tiles that are expanded first; every further batch has four times as many."""
 _MOST: Final = 1024
 """Number of tiles in a batch, at most."""
@@ -100,20 +108,30 @@ class _Loading:
     def of(stages: TileCycles, rows: Ints) -> _Loading:
         """The loads of the tiles of these rows."""
         workload, config = stages.workload, stages.cost.config
-        tiles = stages.choices.where(rows)
+        tiles = stages.choices.where(rows).at_most(workload.extents)
+        loads = loads_of_tile(workload, tiles)
+        one = usage(workload, tiles)
 
-        def times(knob: str, memory: MemoryId, repeat: int) -> Floats:
+        def times(knob: str, memory: MemoryId, slot: Ints, repeats: Repeats) -> Floats:
             found = np.empty((len(rows), len(SLOTS[knob])))
+            # The tiles have one slot: others add to what that takes.
+            free = config.depth(memory) - one[memory]
             for at, setting in enumerate(SLOTS[knob]):
-                columns = {**tiles.columns, knob: np.full(len(rows), setting)}
-                choices = Choices(columns, tiles.settings)
-                fits = usage(workload, choices)[memory] <= config.depth(memory)
-                fits &= consistent(workload, choices)
-                found[:, at] = np.where(fits, repeats(workload, choices)[repeat], np.inf)
+                chosen = np.full(len(rows), setting)
+                taken = loads[knob] if setting == ALL else chosen
+                fits = (taken - 1) * slot <= free
+                if setting == ALL:
+                    fits &= loads[knob] > max(SLOTS[knob])
+                choices = Choices({**tiles.columns, knob: chosen}, tiles.settings)
+                found[:, at] = np.where(fits, repeats(workload, choices), np.inf)
             return found
 
-        weights = times("weight_slots", MemoryId.WGT, 0) * stages.weights[rows, None]
-        image = times("image_slots", MemoryId.INP, 1) * stages.image[rows, None]
+        of_weights = weights_of_slot(workload, tiles)
+        of_image = image_of_slot(workload, tiles)
+        weights = times("weight_slots", MemoryId.WGT, of_weights, weight_repeats)
+        image = times("image_slots", MemoryId.INP, of_image, image_repeats)
+        weights *= stages.weights[rows, None]
+        image *= stages.image[rows, None]
         return _Loading(stages, rows, image, weights)
 
     @property

@@ -238,10 +238,15 @@ def transfers_of(
         gaps.
     """
     elements = instructions = bursts = np.zeros(())
-    for count, box in boxes:
-        calls, rows = _rectangles(box, whole, box if chip is None else chip)
-        elements = elements + count * prod(box)
-        instructions, bursts = instructions + count * calls, bursts + count * rows
+    counts, shapes = zip(*boxes, strict=True)
+    # All boxes at once: of one choice, what NumPy takes is the number of its calls.
+    sizes = np.broadcast_arrays(*(size for shape in shapes for size in shape))
+    box = [np.stack(sizes[axis :: len(whole)]) for axis in range(len(whole))]
+    calls, rows = _rectangles(box, whole, box if chip is None else chip)
+    for number, count in enumerate(counts):
+        elements = elements + count * prod(shapes[number])
+        instructions = instructions + count * calls[number]
+        bursts = bursts + count * rows[number]
     return TransferCounts(memory, elements, instructions, bursts)
 
 
