@@ -53,7 +53,8 @@ def main() -> None:
 def shown(state: State, total: int) -> None:
     """Print how far the training is."""
     if state.step % SHOWN == 0:
-        recent = np.mean(state.losses[-SHOWN:])
+        # At the end of an epoch its losses have become their mean.
+        recent = np.mean(state.losses[-SHOWN:]) if state.losses else state.epochs[-1].loss
         print(f"step {state.step} of {total}: loss {recent:.4f}, {state.seconds:.0f} s", flush=True)
 
 

@@ -13,7 +13,9 @@ from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
 from tests.support.compiler.machines.accelerator.lower.clip_operators import clip
 from tests.support.compiler.machines.accelerator.lower.invocations import TINY
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
-from tests.support.compiler.machines.accelerator.templates.random_workloads import RandomConvolution
+from tests.support.compiler.machines.accelerator.templates.random_convolution import (
+    RandomConvolution,
+)
 
 TARGET = AcceleratorTarget.of(TINY)
 

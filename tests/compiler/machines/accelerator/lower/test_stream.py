@@ -22,7 +22,9 @@ from tandem.runtime.launch import run_program
 from tests.support.compiler.machines.accelerator.lower.clip_operators import clip
 from tests.support.compiler.machines.accelerator.lower.invocations import INTRINSICS, TINY
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
-from tests.support.compiler.machines.accelerator.templates.random_workloads import RandomConvolution
+from tests.support.compiler.machines.accelerator.templates.random_convolution import (
+    RandomConvolution,
+)
 from tests.support.compiler.machines.accelerator.templates.streams import run_stream
 
 TARGET = AcceleratorTarget.of(TINY)

@@ -18,7 +18,9 @@ from tandem.hw.hazards import check_hazards
 from tandem.hw.isa import Finish, Program, TokenQueue, unit_of
 from tandem.hw.vta_rules import VtaRule, vta_warnings
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
-from tests.support.compiler.machines.accelerator.templates.random_workloads import RandomConvolution
+from tests.support.compiler.machines.accelerator.templates.random_convolution import (
+    RandomConvolution,
+)
 
 FEW = (4, 23)
 EXTENDED = (3, 16)

@@ -263,34 +263,6 @@ def draw_pooled_conv2d(rng: np.random.Generator, config: HardwareConfig) -> Rand
     )
 
 
-@dataclass(frozen=True, slots=True)
-class RandomConvolution:
-    """A convolution and a choice for it."""
-
-    config: HardwareConfig
-    drawn: RandomWorkload
-    choice: Choice
-
-    @staticmethod
-    def of(seed: int, config: HardwareConfig, largest: int = 9) -> RandomConvolution:
-        """A random convolution and choice from one seed."""
-        rng = np.random.default_rng(seed)
-        while True:
-            drawn = draw_conv2d(rng, config, largest)
-            choice = drawn.fitting(rng, config, int(rng.choice([1, 2, 4])))
-            if choice is not None:
-                return RandomConvolution(config, drawn, choice)
-
-    @property
-    def values(self) -> Mapping[str, Array]:
-        """The input tensors by name."""
-        return self.drawn.values
-
-    def stream(self) -> Stream:
-        """The compiled stream."""
-        return self.drawn.stream(self.choice, self.config)
-
-
 def _channels(rng: np.random.Generator, config: HardwareConfig) -> tuple[int, int, int]:
     """The number of groups, mostly one, and the input and output channels of a group."""
     if rng.random() < 0.6:
