@@ -37,7 +37,7 @@ def fits_not(total: Value, shift: Value, bits: int) -> Value:
         if first < min(last, len(total) - 1):
             far.append(differ(total[first:last]).any() & (eights <= group))
     above = differ(_of_eights(total, bits - 1, EIGHT, eights)) >> rest
-    return reduce(or_, far, above.any())
+    return above.any() | reduce(or_, far) if far else above.any()
 
 
 def saturated(value: Value, bits: int) -> Value:

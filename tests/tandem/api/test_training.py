@@ -18,7 +18,7 @@ from tandem.workbench.training.trainer import TrainingOptions
 NONE = dict.fromkeys(
     (
         *("loss", "optimizer", "rate", "decay", "momentum", "schedule", "warmup", "batch"),
-        *("epochs", "steps", "minutes", "clip", "threads"),
+        *("epochs", "steps", "minutes", "clip", "threads", "memory_limit"),
     )
 )
 BASE = TrainingOptions(

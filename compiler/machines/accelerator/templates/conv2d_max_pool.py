@@ -47,6 +47,7 @@ from tandem.compiler.machines.accelerator.templates.conv2d_workload import Conv2
 from tandem.compiler.machines.accelerator.templates.epilogue import Epilogue
 from tandem.compiler.machines.accelerator.templates.machine_cost import MachineCost
 from tandem.compiler.machines.accelerator.templates.max_pool import MaxPoolWorkload, within
+from tandem.compiler.machines.accelerator.templates.packing import useful_weights
 from tandem.compiler.machines.accelerator.templates.products import largest_sum
 from tandem.compiler.machines.accelerator.templates.requantise_passes import requantise_pattern
 from tandem.compiler.machines.accelerator.templates.template import AcceleratorTemplate
@@ -161,7 +162,7 @@ class PooledConv2dOnArray(AcceleratorTemplate[PooledWorkload]):
         type_ = found.match.let("conv2d").type
         assert isinstance(type_, TensorType), "kernels know the types of their values"
         images, _, *pixels = type_.static_shape("conv2d")
-        return found.match.constant("weight").array.size * images * prod(pixels)
+        return useful_weights(found.match.constant("weight").array) * images * prod(pixels)
 
     def repacked(
         self, match: Match, shapes: Shapes, machine: AcceleratorTarget

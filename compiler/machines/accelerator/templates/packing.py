@@ -126,3 +126,11 @@ def _padded(array: Array, shape: tuple[int, ...]) -> Array:
 def _ranked(what: str, array: Array, rank: int) -> None:
     if array.ndim != rank:
         raise TensorError(f"{what} has {rank} dimensions, not {array.ndim}: {array.shape}")
+
+
+def useful_weights(weight: npt.NDArray[np.generic]) -> int:
+    """The weights that are no zeros which packing has added: of columns of taps, those that no
+    output uses are not counted, as they are the rows below a kernel that windows are packed by."""
+    if weight.ndim != 4 or weight.shape[2] == 1 or weight.shape[3] > 1:
+        return weight.size
+    return int(weight.any(axis=0).sum()) * weight.shape[0]

@@ -14,6 +14,7 @@ import numpy as np
 from tandem.compiler.layouts.layout import Layout, image_blocks, row_blocks
 from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
 from tandem.compiler.machines.accelerator.templates.machine_cost import MachineCost
+from tandem.compiler.machines.accelerator.templates.packing import useful_weights
 from tandem.compiler.machines.accelerator.templates.work_counts import WorkCounts
 from tandem.compiler.plan.pattern import Match
 from tandem.compiler.plan.schedule_template import RESULT, KernelMatch, ScheduleTemplate, Shapes
@@ -101,7 +102,7 @@ class AcceleratorTemplate(ScheduleTemplate[W, AcceleratorTarget]):
         if "weight" not in found.match.operands:
             return 0
         images, _, *pixels = found.result_shape
-        return found.match.constant("weight").array.size * images * prod(pixels)
+        return useful_weights(found.match.constant("weight").array) * images * prod(pixels)
 
     def layout(
         self, match: Match, name: str, shapes: Shapes, machine: AcceleratorTarget
