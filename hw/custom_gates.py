@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from tandem.hw.alu_terms import Cast, Name, Number, Term, TermOp
 from tandem.hw.config import HardwareConfig
 from tandem.hw.custom_stages import Operator, StagedTerms, gate_operands, shifted_cast, stage_terms
+from tandem.hw.operations import MAX_SHIFT
 
 DSP_WIDTHS = (18, 25)
 """Widths of the factors of a multiplier block."""
-SHIFT_LEVELS = 5
 _NAND2_OF_BIT = {TermOp.AND: 1.5, TermOp.OR: 1.5, TermOp.XOR: 2.5}
 _ADDER_NAND2, _MUX_NAND2, _REGISTER_NAND2 = 9.0, 3.0, 7.0
 
@@ -65,7 +65,7 @@ def _of_operator(terms: StagedTerms, term: Operator) -> LaneGates:
         case TermOp.SHR | TermOp.SHL if isinstance(term.right, Number):
             return LaneGates()
         case TermOp.SHR | TermOp.SHL:
-            levels = min(SHIFT_LEVELS, operands[1])
+            levels = min(MAX_SHIFT.bit_length(), operands[1])
             return LaneGates(lut=0.6 * levels * out, nand2=levels * _MUX_NAND2 * out)
         case TermOp.MUL:
             small, large = sorted(operands)

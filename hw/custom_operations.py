@@ -31,10 +31,10 @@ from tandem.hw.alu_terms import (
     subterms,
 )
 from tandem.hw.errors import TermError
-from tandem.hw.operations import MAX_SHIFT, AluOp
+from tandem.hw.operations import IMMEDIATE_BITS, MAX_SHIFT, AluOp
 
-PARAMETER_BITS = 16
-"""Bits of all parameters of an operation together: those of the field `imm`."""
+PARAMETER_BITS = IMMEDIATE_BITS
+"""Bits of all parameters of an operation together."""
 WIDEST = 64
 """The most bits of any result within an operation."""
 MOST_STAGES = 4

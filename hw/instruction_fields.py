@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from tandem.hw.codings import CODING_BITS, Coding
 from tandem.hw.features import Feature
-from tandem.hw.operations import ALU_OPCODE_BITS, AluOp
+from tandem.hw.operations import ALU_OPCODE_BITS, IMMEDIATE_BITS, AluOp
 from tandem.hw.topology import MemoryId
 
 OPCODE_BITS = 3
@@ -213,7 +213,7 @@ ALU: FieldSpecs = (
     *_factors("src", MemoryId.ACC),
     FieldSpec("alu_opcode", ALU_OPCODE_BITS, "operation", AluOp, attribute="op"),
     _flag("use_imm", "second operand is the immediate", default=None),
-    FieldSpec("imm", 16, "immediate", signed=True),
+    FieldSpec("imm", IMMEDIATE_BITS, "immediate", signed=True),
 )
 
 FINISH: FieldSpecs = HEADER

@@ -21,6 +21,8 @@ Meaning = Callable[[Any, Any], Any]
 
 ALU_OPCODE_BITS = 3
 """Width of the field `alu_opcode`."""
+IMMEDIATE_BITS = 16
+"""Width of the field `imm`."""
 MAX_SHIFT = 31
 """Shift amounts of SHR lie in -MAX_SHIFT..MAX_SHIFT; any other amount is `Fault.SHIFT`."""
 

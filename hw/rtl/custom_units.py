@@ -11,8 +11,9 @@ from tandem.hw.config import HardwareConfig
 from tandem.hw.custom_operations import PARAMETER_BITS
 from tandem.hw.custom_stages import ParameterBits, gate_operands, shifted_cast, stage_terms
 from tandem.hw.operations import ALU_OPCODE_BITS
+from tandem.hw.rtl.alu import SHIFT_BITS
 from tandem.hw.rtl.block import Block
-from tandem.hw.rtl.saturation import SHIFT_BITS, fits_not, nearest, saturated, shifted_bits
+from tandem.hw.rtl.saturation import fits_not, nearest, saturated, shifted_bits
 
 
 def custom_control(config: HardwareConfig) -> data.StructLayout:

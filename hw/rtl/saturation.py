@@ -8,7 +8,6 @@ from operator import or_
 from amaranth.hdl import Cat, Const, Mux, Value
 
 EIGHT = 8
-SHIFT_BITS = 5
 
 
 def shifted_bits(total: Value, shift: Value, bits: int) -> Value:

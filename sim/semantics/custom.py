@@ -30,7 +30,7 @@ from tandem.hw.isa.columns import (
     InstructionFields,
 )
 from tandem.hw.operations import ALU_OPCODE_BITS
-from tandem.sim.semantics.chip import Chip
+from tandem.sim.semantics.chip import LANES, Chip
 
 Ints = npt.NDArray[np.int64]
 
@@ -87,8 +87,7 @@ def make_custom_code(config: HardwareConfig) -> CustomCode | None:
             steps += own.steps
             most = max(most, len(own.steps))
         begins[number + 1] = len(steps)
-    # A row more than there may be lanes, which compiled code rounds up.
-    lanes = config.batch * -(-config.block_out // 16) * 16
+    lanes = config.batch * -(-config.block_out // LANES) * LANES
     table = np.array(steps, np.int64).reshape(-1, 3)
     return CustomCode(table, begins, results, np.zeros((STEPS + most, lanes), np.int64))
 

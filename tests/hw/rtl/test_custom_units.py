@@ -8,42 +8,19 @@ import pytest
 from amaranth.hdl import Module, Signal
 
 from tandem.hw.alu_terms import GREATEST, LEAST
-from tandem.hw.config import HardwareConfig
-from tandem.hw.custom_operations import PARAMETER_BITS, CustomOperation
+from tandem.hw.custom_operations import PARAMETER_BITS
 from tandem.hw.custom_stages import stage_terms
 from tandem.hw.rtl.custom_units import CustomUnits
+from tests.support.hw.custom_operations import (
+    MORE,
+    OPERATIONS,
+    SATURATING,
+    Described,
+    machine,
+)
 from tests.support.hw.rtl.rtl import Context, simulate
 
 NUMBERS = (LEAST, LEAST + 1, -129, -128, -1, 0, 1, 127, 128, 0xFFFF, GREATEST)
-Described = tuple[tuple[str, str, dict[str, str]], ...]
-"""Operations: name, result and parameters."""
-OPERATIONS: Described = (
-    ("CLIP", "min(max(int32(a + b) >> shift, low), 127)", {"shift": "uint5", "low": "int8"}),
-    ("WIDE", "a * uint16(b) - (b << 3) >> 7", {}),
-    ("LOGIC", "(a & b | 5) ^ c", {"c": "int16"}),
-)
-MORE: Described = (
-    ("CASTS", "int7(a) * uint9(b) + int1(a) - uint32(b)", {}),
-    ("SHIFTS", "(uint20(a) << n) - (int12(b) >> n)", {"n": "uint4"}),
-    ("BOTH", "max(min(a, b), 0 - min(a, b))", {}),
-)
-SATURATING: Described = (
-    ("SATURATE", "sat12(a >> n) + usat5(b) - sat32(a + b)", {"n": "uint5"}),
-    (
-        "NARROW",
-        "sat3(a + b >> n) + min(max(a - b, low), high)",
-        {"n": "uint4", "low": "int6", "high": "int5"},
-    ),
-    ("BYTE", "sat8(a * uint16(b) >> n)", {"n": "uint5"}),
-)
-
-
-def machine(operations: Described, stages: int) -> HardwareConfig:
-    made = (
-        CustomOperation.from_json({"name": name, "result": result, "parameters": parameters})
-        for name, result, parameters in operations
-    )
-    return HardwareConfig(alu_operations=tuple(made), alu_stages=stages)
 
 
 @pytest.mark.parametrize("stages", [1, 2, 3, 4])

@@ -7,7 +7,8 @@ import random
 import pytest
 from amaranth.hdl import Module, Signal, signed
 
-from tandem.hw.rtl.saturation import SHIFT_BITS, fits_not, nearest, saturated, shifted_bits
+from tandem.hw.rtl.alu import SHIFT_BITS
+from tandem.hw.rtl.saturation import fits_not, nearest, saturated, shifted_bits
 from tests.support.hw.rtl.rtl import Context, simulate
 
 

@@ -14,7 +14,7 @@ from tandem.sim.semantics.alu import alu
 from tandem.sim.semantics.chip import make_chip
 from tandem.sim.semantics.custom import make_custom_code
 from tandem.sim.semantics.detail import make_detail
-from tests.hw.rtl.test_custom_units import MORE, OPERATIONS, SATURATING, Described, machine
+from tests.support.hw.custom_operations import MORE, OPERATIONS, SATURATING, Described, machine
 
 NUMBERS = (-(1 << 31), -129, -1, 0, 1, 127, 0xFFFF, (1 << 31) - 1)
 
