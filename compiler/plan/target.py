@@ -18,7 +18,7 @@ from tandem.compiler.plan.parts import ArtifactParts, Invocation, Progress
 from tandem.compiler.plan.pattern import Apply
 from tandem.compiler.plan.schedule_template import ScheduleTemplate
 from tandem.compiler.plan.space import Choices, Floats
-from tandem.compiler.requantisation import RequantSpec
+from tandem.compiler.requantisation import ANY_FACTORS, RequantSpec, ShortFactors
 from tandem.compiler.te.knobs import Choice, Setting
 from tandem.runtime.artifact import Code, Manifest, Step
 
@@ -137,6 +137,8 @@ class Target(Generic[M]):
         Returns a new back end, with an empty code cache.
     is_exact
         Whether the machine computes a requantisation exactly; quantisation emits no other.
+    short_factors
+        What it asks of the integers of requantisations, to be fast.
     tuned
         Choices to prefer over those of the cost model, if there are any.
     make_runner
@@ -161,6 +163,7 @@ class Target(Generic[M]):
     make_backend: Callable[[Target[M]], Backend]
     settings: tuple[tuple[str, tuple[Setting, ...]], ...] = ()
     is_exact: Callable[[RequantSpec], bool] = _every_requantisation
+    short_factors: ShortFactors = ANY_FACTORS
     tuned: TunedChoices | None = None
     make_runner: Callable[[], Runner] = Interpreter
     limit_of: Callable[[Call], str | None] = _no_limit

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from tandem.compiler.plan.target import Target
 from tandem.compiler.quantise.compressed.coded import CodedWeights
 from tandem.compiler.quantise.compressed.layer_weights import LayerWeights
 from tandem.compiler.quantise.forms import Int8Value, Movement, PendingAccumulator, Scale
-from tandem.compiler.requantisation import RequantSpec, ScaledResidual
+from tandem.compiler.requantisation import RequantSpec, ScaledResidual, ShortFactors
 from tandem.hw.parameter_word import MULTIPLIER_BITS
 
 _CODES = {1: BOOL, 2: UINT2, 4: UINT4}
@@ -200,8 +201,7 @@ class Builder:
             bound=pending.bound,
             residuals=residuals,
             is_exact=lambda spec: all(target.is_exact(spec) for target in self._targets),
-            # One number for all channels is an immediate of the ALU, which has more bits.
-            multiplier_bits=MULTIPLIER_BITS if scales.size > 1 else None,
+            short=self._short_factors(one=scales.size == 1),
         ).reduced()
         assert isinstance(spec.shift, int), "scales have one shift"
         operator = "requantise"
@@ -217,6 +217,12 @@ class Builder:
         if not pending.moves:
             self.requantised[var.name] = pending
         return self.int8_value(of, self.moved(of, var, pending.moves), scale)
+
+    def _short_factors(self, *, one: bool) -> ShortFactors:
+        """What the targets ask of integers; `one` number for all channels is an immediate of the
+        ALU, which has more bits than a channel's multiplier."""
+        asked = [target.short_factors for target in self._targets]
+        return reduce(ShortFactors.joined, asked, ShortFactors(None if one else MULTIPLIER_BITS))
 
     def moved(self, of: str, var: Var, moves: Iterable[Movement]) -> Var:
         """An int8 tensor after movements of its elements, for the value `of`."""

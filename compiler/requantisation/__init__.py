@@ -1,6 +1,6 @@
 """Requantisation in exact integer arithmetic, from int32 accumulators to small integers."""
 
-from tandem.compiler.requantisation.scales import ScaledResidual
+from tandem.compiler.requantisation.scales import ANY_FACTORS, ScaledResidual, ShortFactors
 from tandem.compiler.requantisation.spec import RequantSpec, Residual
 
-__all__ = ["RequantSpec", "Residual", "ScaledResidual"]
+__all__ = ["ANY_FACTORS", "RequantSpec", "Residual", "ScaledResidual", "ShortFactors"]

@@ -36,6 +36,42 @@ FINE = Fraction(1, 8)
 """The largest error of a bias that is multiplied by a rounded scale, in outputs."""
 
 
+FRACTION_BITS = 10
+"""Bits of an addend, and of a residual's multiplier, below the point that stay as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShortFactors:
+    """What a machine asks of the integers of requantisations, to compute them in few instructions.
+
+    Attributes
+    ----------
+    multiplier_bits
+        The most bits that M should have; None for any M.
+    zero_bits
+        Low bits of addends and of residuals' multipliers that should be zeros; fewer are where
+        less than `FRACTION_BITS` bits would be left of the shift.
+    """
+
+    multiplier_bits: int | None = None
+    zero_bits: int = 0
+
+    def zeros(self, shift: int) -> int:
+        """The low bits that are zeros with a shift."""
+        return min(self.zero_bits, max(shift - FRACTION_BITS, 0))
+
+    def joined(self, other: ShortFactors) -> ShortFactors:
+        """What both ask."""
+        widths = [
+            bits for bits in (self.multiplier_bits, other.multiplier_bits) if bits is not None
+        ]
+        return ShortFactors(min(widths, default=None), max(self.zero_bits, other.zero_bits))
+
+
+ANY_FACTORS = ShortFactors()
+"""What a machine asks that takes any integers."""
+
+
 @dataclass(frozen=True, slots=True)
 class ScaledResidual:
     """A tensor that is added before rounding, as (value - zero_point) * scale in units of outputs;
@@ -71,6 +107,13 @@ class FixedPoint:
     residual_multipliers: tuple[int, ...]
     shift: int
     is_nearest: bool
+
+    def with_zeros(self, bits: int) -> FixedPoint:
+        """The same with each addend rounded to a multiple of 2^bits, halves up."""
+        rounded = [_multiple(addend, bits) for addend in broadcast(self.addend, None)]
+        if isinstance(self.addend, int):
+            return replace(self, addend=rounded[0])
+        return replace(self, addend=tuple(rounded))
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +184,11 @@ class RealRequantisation:
         pairs = zip(self.residual_scales, self.residuals, strict=True)
         return self.largest_output + sum((scale * each.reach for scale, each in pairs), Fraction(0))
 
-    def in_units(self, shift: int, multiplier_bits: int | None = None) -> FixedPoint:
-        """The integers of the requantisation, with scales rounded to units of 2^-shift.
+    def in_units(
+        self, shift: int, multiplier_bits: int | None = None, zero_bits: int = 0
+    ) -> FixedPoint:
+        """The integers of the requantisation, with scales rounded to units of 2^-shift, those of
+        residuals to multiples of 2^zero_bits.
 
         Multipliers are rounded to `multiplier_bits` significant bits: the zeros behind these are
         cancelled with the channel's shift.
@@ -150,7 +196,9 @@ class RealRequantisation:
         multipliers = [
             _significant(_nearest(scale, shift), multiplier_bits) for scale in self.scales
         ]
-        added = tuple(_nearest(scale, shift) for scale in self.residual_scales)
+        added = tuple(
+            _nearest(scale, shift - zero_bits) << zero_bits for scale in self.residual_scales
+        )
         constant = (self.zero_point << shift) + (1 << shift >> 1)
         constant -= sum(n * each.zero_point for n, each in zip(added, self.residuals, strict=True))
         addends = [b * m + constant for m, b in zip(multipliers, self.biases, strict=True)]
@@ -297,6 +345,11 @@ def _significant(number: int, bits: int | None) -> int:
     """A number from 0 up, rounded to so many significant bits, halves up."""
     extra = 0 if bits is None else max(number.bit_length() - bits, 0)
     return (number + (1 << extra >> 1)) >> extra << extra
+
+
+def _multiple(number: int, bits: int) -> int:
+    """The multiple of 2^bits that is nearest to a number, halves up."""
+    return (number + (1 << bits >> 1)) >> bits << bits
 
 
 def _nearest(scale: Fraction, shift: int) -> int:

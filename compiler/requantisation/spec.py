@@ -26,11 +26,13 @@ from tandem.compiler.requantisation.channels import (
     integers,
 )
 from tandem.compiler.requantisation.scales import (
+    ANY_FACTORS,
     LARGEST_SHIFT,
     FixedPoint,
     Real,
     RealRequantisation,
     ScaledResidual,
+    ShortFactors,
 )
 
 Signed = npt.NDArray[np.signedinteger[Any]]
@@ -166,7 +168,7 @@ class RequantSpec:
         residuals: Sequence[ScaledResidual] = (),
         tolerance: float | Fraction = Fraction(1, 128),
         is_exact: Callable[[RequantSpec], bool] = lambda _: True,
-        multiplier_bits: int | None = None,
+        short: ShortFactors = ANY_FACTORS,
     ) -> Self:
         """out = clip(round((acc + bias) * scale + scaled residuals) + zero_point, low, high),
         nearly.
@@ -198,10 +200,11 @@ class RequantSpec:
         is_exact
             Whether the targets compute a specification exactly (`Target.is_exact`); by default True
             for every specification.
-        multiplier_bits
-            The most bits that M should have: s is smaller for it, as long as errors are within the
-            tolerance. If they are not before M is short, M is rounded to so many significant bits:
-            the zeros behind these are cancelled with a shift for each channel. None for any M.
+        short
+            What M, the addend and multipliers of residuals should be: s is smaller for M's bits, as
+            long as errors are within the tolerance. If they are not before M is short, M is rounded
+            to so many significant bits: the zeros behind these are cancelled with a shift for each
+            channel.
 
         Raises
         ------
@@ -215,7 +218,8 @@ class RequantSpec:
         largest = 1 << 31 if bound is None else bound
         longest: Self | None = None
         for shift in range(LARGEST_SHIFT, -1, -1):
-            found = real.in_units(shift)
+            zeros = short.zeros(shift)
+            found = real.in_units(shift, zero_bits=zeros).with_zeros(zeros)
             spec = cls._of(real, found, bound, is_exact)
             if spec is None:
                 continue
@@ -228,19 +232,21 @@ class RequantSpec:
             if numbers is not found:
                 if longest is not None:
                     break  # A smaller shift would leave fewer digits to a channel that has few.
-                spec = cls._of(real, numbers, bound, is_exact)
+                spec = cls._of(real, numbers.with_zeros(zeros), bound, is_exact)
                 if spec is None:
                     continue
-            if multiplier_bits is None or spec.largest_multiplier >> multiplier_bits == 0:
+            bits = short.multiplier_bits
+            if bits is None or spec.largest_multiplier >> bits == 0:
                 return spec
             longest = longest or spec
         if longest is not None:
-            short = real.in_units(longest.largest_shift, multiplier_bits)
+            zeros = short.zeros(longest.largest_shift)
+            found = real.in_units(longest.largest_shift, short.multiplier_bits, zeros)
             try:
-                numbers = real.within_tolerance(short, largest, tolerance)
+                numbers = real.within_tolerance(found, largest, tolerance)
             except QuantisationError:
                 return longest
-            return cls._of(real, numbers, bound, is_exact) or longest
+            return cls._of(real, numbers.with_zeros(zeros), bound, is_exact) or longest
         more = "".join(f", {float(scale):.6g} of a residual" for scale in real.residual_scales)
         raise QuantisationError(
             f"scales up to {float(max(real.scales)):.6g}{more}, biases "

@@ -5,30 +5,42 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value, signed
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for
 
 from tandem.hw.alu_terms import BITS, Binary, Cast, Name, Number, Term, TermOp, signed_bits
 from tandem.hw.config import HardwareConfig
 from tandem.hw.custom_operations import PARAMETER_BITS
 from tandem.hw.custom_stages import ParameterBits, gate_operands, shifted_cast, stage_terms
-from tandem.hw.operations import ALU_OPCODE_BITS
 from tandem.hw.rtl.alu import SHIFT_BITS
 from tandem.hw.rtl.block import Block
-from tandem.hw.rtl.saturation import fits_not, nearest, saturated, shifted_bits
+from tandem.hw.rtl.saturation import nearest, overflows, saturated, shifted_bits
+
+OPERAND, DOT, _FIRST_RESULT = 0, 1, 2
+"""Codes of `source`: the gathered second operand, the dot product, and the first result."""
 
 
 def custom_control(config: HardwareConfig) -> data.StructLayout:
     """Control of custom operations, common to all lanes.
 
-    `takes`: the micro-op in the last stage, that of preparation, is one of them, and `op` its
-    opcode. `imm`: the immediates of the micro-ops in all stages, the first stage first.
+    `source`: where the second operand of the micro-op in the last stage, that of preparation, comes
+    from, in the code of `source_of`: one multiplexer chooses among all. `imm`: the immediates of
+    the micro-ops in all stages, the first stage first.
     """
+    codes = _FIRST_RESULT + len(config.alu_operations)
     return data.StructLayout(
         {
-            "takes": 1,
-            "op": ALU_OPCODE_BITS,
+            "source": bits_for(codes - 1),
             "imm": PARAMETER_BITS * config.alu_stages,
         }
     )
+
+
+def source_of(config: HardwareConfig, gemm: Value, op: Value) -> Value:
+    """The code of a micro-op's second operand: `OPERAND`, `DOT`, then results by opcode."""
+    code: Value = Const(OPERAND)
+    for result, number in enumerate(sorted(config.custom_operations)):
+        code = Mux(op == number, _FIRST_RESULT + result, code)
+    return Mux(gemm, DOT, code)
 
 
 class CustomUnits(Block):
@@ -42,8 +54,9 @@ class CustomUnits(Block):
         As in `custom_control`.
     a, b
         The operands of the micro-op in the first stage.
-    result
-        What the micro-op in the last stage gives; combinational, of its stage.
+    results
+        What the micro-op in the last stage gives by each operation, by opcode; combinational, of
+        its stage.
     """
 
     def __init__(self, config: HardwareConfig) -> None:
@@ -55,20 +68,17 @@ class CustomUnits(Block):
                 "control": In(custom_control(config)),
                 "a": In(signed(BITS)),
                 "b": In(signed(BITS)),
-                "result": Out(signed(BITS)),
+                "results": Out(signed(BITS)).array(len(config.alu_operations)),
             }
         )
 
     def build(self, m: Module) -> None:
         self._values: dict[tuple[Term, int], Value] = {}
         self._number = 0
-        results = {
-            number: self._value(m, term, self._last) for number, term in self._terms.results.items()
-        }
-        with m.Switch(self.control.op):
-            for number, value in results.items():
-                with m.Case(number):
-                    m.d.comb += self.result.eq(value)
+        for result, (_, term) in zip(
+            self.results, sorted(self._terms.results.items()), strict=True
+        ):
+            m.d.comb += result.eq(self._value(m, term, self._last))
 
     def _value(self, m: Module, term: Term, stage: int) -> Value:
         """The value of a term in a stage."""
@@ -105,7 +115,7 @@ class CustomUnits(Block):
         if shifted_cast(term) is not None:
             shift = Cat(operands[1], Const(0, SHIFT_BITS - len(operands[1])))
             low = shifted_bits(value, shift, term.width)
-            beyond = fits_not(value, shift, term.width)
+            beyond = overflows(value, shift, term.width)
             return nearest(low, beyond, value[-1], term.width)
         low, high = term.limits
         if term.signed and len(value) > term.width:

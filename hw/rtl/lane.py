@@ -225,12 +225,15 @@ class Lane(Block):
             with m.If(control.prepare_reset | shifts):
                 m.d.sync += second.eq(0)
             if self._custom is not None:
-                with m.Elif(self.custom.takes):
-                    m.d.sync += second.eq(units.result)
-            with m.Elif(control.prepare_gemm):
-                m.d.sync += second.eq(mac.dot)
-            with m.Else():
-                m.d.sync += second.eq(b)
+                with m.Else(), m.Switch(self.custom.source):
+                    for code, value in enumerate((b, mac.dot, *units.results)):
+                        with m.Case(code):
+                            m.d.sync += second.eq(value)
+            else:
+                with m.Elif(control.prepare_gemm):
+                    m.d.sync += second.eq(mac.dot)
+                with m.Else():
+                    m.d.sync += second.eq(b)
 
         m.d.comb += [
             alu.op.eq(control.execute_op),

@@ -14,6 +14,7 @@ from tandem.hw.operations import AluOp
 from tandem.hw.rtl.alu import WIDTH
 from tandem.hw.rtl.array import operand_layout
 from tandem.hw.rtl.block import Block
+from tandem.hw.rtl.custom_units import source_of
 from tandem.hw.rtl.delay import delay_line, delayed
 from tandem.hw.rtl.lane import LaneControl, Scale, custom_port, hold_port
 from tandem.hw.rtl.layouts import INSTRUCTION_BITS, shape_of, view_of
@@ -464,11 +465,10 @@ class Pipeline(Block):
         ]
         if self._config.alu_operations:
             stages = range(prepare - custom_lead(self._config), prepare + 1)
-            m.d.comb += [
-                self.custom.takes.eq(flows[prepare].custom),
-                self.custom.op.eq(flows[prepare].op),
-                self.custom.imm.eq(Cat(flows[stage].imm for stage in stages)),
-            ]
+            ahead = flows[gather]
+            # A register: every bit of every lane selects by it.
+            m.d.sync += self.custom.source.eq(source_of(self._config, ahead.gemm, ahead.op))
+            m.d.comb += self.custom.imm.eq(Cat(flows[stage].imm for stage in stages))
         if self._config.acc_read_ports == 1:
             # The second operand is at the memory's output in the stage `read`.
             taken = self._acting(flows, valid, read)

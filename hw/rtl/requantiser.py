@@ -15,7 +15,7 @@ from tandem.hw.parameter_word import ADDEND_BITS, MULTIPLIER_BITS, SHIFT_BITS
 from tandem.hw.rtl.alu import WIDTH
 from tandem.hw.rtl.block import Block
 from tandem.hw.rtl.delay import delayed
-from tandem.hw.rtl.saturation import fits_not, shifted_bits
+from tandem.hw.rtl.saturation import overflows, shifted_bits
 from tandem.hw.timing import OUT_STAGES
 from tandem.hw.topology import MemoryId
 
@@ -110,7 +110,7 @@ class Requantiser(Block):
         with m.If(shifts):
             m.d.sync += [
                 shifted.eq(shifted_bits(total, self.shift, BYTE)),
-                beyond.eq(fits_not(total, self.shift, BYTE)),
+                beyond.eq(overflows(total, self.shift, BYTE)),
                 negative.eq(total[-1]),
             ]
         with m.If(clips):

@@ -17,7 +17,7 @@ def shifted_bits(total: Value, shift: Value, bits: int) -> Value:
     return found[:bits].as_signed()
 
 
-def fits_not(total: Value, shift: Value, bits: int) -> Value:
+def overflows(total: Value, shift: Value, bits: int) -> Value:
     """Whether `total >> shift` is no signed number of `bits` bits: a bit above is not its sign.
 
     Most of these bits are compared in groups of eight, of which those above the shift's multiple of

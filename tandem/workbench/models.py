@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from onnx import ModelProto
 
@@ -27,8 +28,10 @@ from tandem.compiler.frontends.onnx import (
 from tandem.compiler.frontends.onnx.reading import MODEL_BYTES
 from tandem.compiler.machines.defaults import compile_options
 from tandem.compiler.models import BUILT_IN, built_in
+from tandem.compiler.plan.target import Target
 from tandem.compiler.quantise.options import Mode
 from tandem.compiler.quantise.weight_options import INT8_WEIGHTS, WeightOptions
+from tandem.compiler.requantisation import ANY_FACTORS
 from tandem.runtime.artifact import Artifact, Input, Provenance, Tensor, is_artifact, streams_of
 from tandem.runtime.inputs import PixelNormalisation, read_arrays, read_samples
 from tandem.runtime.inputs.files import Arrays
@@ -121,12 +124,20 @@ class Source:
         Parameters
         ----------
         device
-            The device that it is for, where layers choose formats of weights.
+            The device that it is for, where layers choose formats of weights, or where it asks
+            something of the integers of requantisations.
         """
         options = self.options
+        if device is not None:
+            options = replace(options, exact_on=(*options.exact_on, *asking(device)))
         if device is not None and options.weights.chooses:
             options = replace(options, layer_costs=device.layer_costs())
         return prepare_network(self.imported, self.provenance, options, report)
+
+
+def asking(device: TargetDevice) -> tuple[Target[Any], ...]:
+    """The targets of a device that ask something of the integers of requantisations."""
+    return tuple(target for target in device.targets() if target.short_factors != ANY_FACTORS)
 
 
 def import_model(

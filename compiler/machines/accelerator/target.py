@@ -15,6 +15,7 @@ from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
 from tandem.compiler.machines.accelerator.templates.alu_lowering import is_exact
 from tandem.compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
 from tandem.compiler.machines.accelerator.templates.conv2d_max_pool import PooledConv2dOnArray
+from tandem.compiler.machines.accelerator.templates.cut_products import short_factors
 from tandem.compiler.machines.accelerator.templates.dense import DenseOnArray
 from tandem.compiler.machines.accelerator.templates.dense_wide import WideDenseOnArray
 from tandem.compiler.machines.accelerator.templates.elementwise import ElementwiseOnAlu
@@ -75,6 +76,7 @@ def accelerator(
         make_backend=StreamBackend,
         settings=() if hiding else (("threads", (1,)),),
         is_exact=is_exact,
+        short_factors=short_factors(config.alu_operations),
         tuned=tuned,
         limit_of=limit_of,
         takes_compressed=_Widens(Feature.COMPRESSED_WEIGHTS in config.features),

@@ -20,7 +20,7 @@ from tandem.runtime.decoder import BYTES, ContextError, DecoderArtifact, Decoder
 from tandem.workbench.decoders.calibration import Inputs, decoder_samples, random_texts
 from tandem.workbench.decoders.sources import DecoderSource
 from tandem.workbench.devices import TargetDevice
-from tandem.workbench.models import weights_recorded, with_fallback
+from tandem.workbench.models import asking, weights_recorded, with_fallback
 
 DEFAULT_CONTEXT = 128
 """The context of a decoder, unless its own is shorter."""
@@ -165,6 +165,7 @@ def _compiled(
 ) -> Artifact:
     given: Samples | None = None if samples is None else lambda _: iter(samples)
     how = compile_options(options.quantise, given, options.seed, weights=options.weights)
+    how = replace(how, exact_on=(*how.exact_on, *asking(device)))
     if options.weights.chooses:
         how = replace(how, layer_costs=device.layer_costs())
     recorded: dict[str, str | int | float | bool | None] = {

@@ -16,7 +16,7 @@ from tandem.compiler.machines.accelerator.templates.alu_lowering import (
     is_exact,
     lower_requantisation,
 )
-from tandem.compiler.requantisation import RequantSpec, ScaledResidual
+from tandem.compiler.requantisation import RequantSpec, ScaledResidual, ShortFactors
 from tandem.compiler.requantisation.scales import relative_error
 from tests.support.compiler.machines.accelerator.templates.alu_emulator import (
     emulate_requantisation,
@@ -121,7 +121,7 @@ def test_by_hand() -> None:
 
 def test_short_multipliers() -> None:
     """M is as short as the tolerance allows: 0.3 * 2^17 = 39321.6 has 16 bits."""
-    short = RequantSpec.from_scales(0.3, 10, bound=1000, multiplier_bits=16)
+    short = RequantSpec.from_scales(0.3, 10, bound=1000, short=ShortFactors(16))
     assert (short.multiplier, short.shift) == (39322, 17)
 
 
@@ -131,7 +131,8 @@ def test_short_multipliers_beside_a_small_one(small: float) -> None:
     zeros, which the channel's own shift cancels: 58982 / 2^16, as 0.9 * 2^16 = 58982.4."""
     how: dict[str, Any] = {"bound": 1 << 27, "is_exact": is_exact}
     long, short = (
-        RequantSpec.from_scales([0.9, small], multiplier_bits=bits, **how) for bits in (None, 16)
+        RequantSpec.from_scales([0.9, small], short=ShortFactors(bits), **how)
+        for bits in (None, 16)
     )
     assert (long.multiplier, long.shift) == ((7549747, round(small * 2**23)), 23)
     assert (short.multiplier, short.shift) == ((58982 << 7, round(small * 2**23)), 23)
@@ -143,7 +144,7 @@ def test_a_multiplier_stays_long_where_no_error_is_allowed() -> None:
     scales = [0.5 + 2.0**-23, 2.0**-23]
     for tolerance, wanted in ((0, (1 << 22) + 1), (1 / 128, 1 << 22)):
         spec = RequantSpec.from_scales(
-            scales, bound=1 << 27, tolerance=tolerance, multiplier_bits=16
+            scales, bound=1 << 27, tolerance=tolerance, short=ShortFactors(16)
         )
         assert (spec.multiplier, spec.shift) == ((wanted, 1), 23)
 
@@ -285,7 +286,7 @@ def test_a_channel_that_is_nearly_all_bias(
     residuals = [] if residual is None else [ScaledResidual(residual)]
     how: dict[str, Any] = {"zero_point": zero_point, "bound": 1 << 20, "residuals": residuals}
     spec = RequantSpec.from_scales(
-        [0.001, scale, 0.01], [0, bias, 7], is_exact=is_exact, multiplier_bits=bits, **how
+        [0.001, scale, 0.01], [0, bias, 7], is_exact=is_exact, short=ShortFactors(bits), **how
     )
     shift = as_tuple(spec.shift)[0]
     in_range = abs(bias * scale) <= 255 + 128 * (residual or 0)

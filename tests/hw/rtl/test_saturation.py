@@ -8,7 +8,7 @@ import pytest
 from amaranth.hdl import Module, Signal, signed
 
 from tandem.hw.rtl.alu import SHIFT_BITS
-from tandem.hw.rtl.saturation import fits_not, nearest, saturated, shifted_bits
+from tandem.hw.rtl.saturation import nearest, overflows, saturated, shifted_bits
 from tests.support.hw.rtl.rtl import Context, simulate
 
 
@@ -22,7 +22,7 @@ def test_numbers(width: int, bits: int) -> None:
     value, shift = Signal(signed(width)), Signal(SHIFT_BITS)
     direct, shifted = Signal(signed(bits)), Signal(signed(bits))
     m = Module()
-    beyond = fits_not(value, shift, bits)
+    beyond = overflows(value, shift, bits)
     m.d.comb += [
         direct.eq(saturated(value, bits)),
         shifted.eq(nearest(shifted_bits(value, shift, bits), beyond, value[-1], bits)),

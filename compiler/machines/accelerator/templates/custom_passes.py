@@ -5,7 +5,8 @@ result of the one before. An operation of a configuration covers a run of steps 
 the run computes: operators are compared one by one from the last step back, and what a step takes
 beside the result before it is the operation's second operand, a parameter, or the constant that
 the term has. Steps wrap at 32 bits; so the term has to say `int32` wherever a sum or a product
-goes into anything else than sums and products. A step that changes nothing may be left out, or be
+goes into anything else than sums and products. Only products that are cut (`cut_products`) are
+exact; no instruction of the base set has these. A step that changes nothing may be left out, or be
 covered. The fewest passes are found by dynamic programming over the chain; steps that no operation
 covers stay passes of the base instruction set.
 """
@@ -60,11 +61,16 @@ Operand: TypeAlias = Values | Residual
 
 @dataclass(frozen=True, slots=True)
 class ChainStep:
-    """`x = op(x, operand)`; `identity` is whether that leaves every x that occurs as it is."""
+    """`x = op(x, operand)`; `identity` is whether that leaves every x that occurs as it is.
+
+    `cut`, of a product, are the low bits that are cut off the product in full: it is
+    `x * operand >> cut`, which fits 32 bits. None of a step that wraps.
+    """
 
     op: AluOp
     operand: Operand
     identity: bool = False
+    cut: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,16 +118,18 @@ def chain_cost(passes: Sequence[ChainPass]) -> tuple[int, int]:
 
 def cover(
     steps: Sequence[ChainStep], operations: Sequence[CustomOperation]
-) -> tuple[ChainPass, ...]:
-    """The passes that do all steps: as few as possible, then with few operands in ACC."""
-    best: list[tuple[ChainPass, ...]] = [()]
+) -> tuple[ChainPass, ...] | None:
+    """The passes that do all steps: as few as possible, then with few operands in ACC. None if a
+    step can be done by no pass: a product that is cut."""
+    best: list[tuple[ChainPass, ...] | None] = [()]
     for end in range(1, len(steps) + 1):
         found = (
-            (*best[begin], *made)
-            for begin in range(end)
+            (*ahead, *made)
+            for begin, ahead in enumerate(best)
+            if ahead is not None
             for made in _passes(steps[begin:end], operations)
         )
-        best.append(min(found, key=chain_cost))
+        best.append(min(found, key=chain_cost, default=None))
     return best[-1]
 
 
@@ -131,7 +139,7 @@ def _passes(
     """Ways to do a run of steps by one pass, or by none."""
     if all(step.identity for step in steps):
         yield ()
-    if len(steps) == 1:
+    if len(steps) == 1 and steps[0].cut is None:
         yield (ChainPass(steps[0].op, steps[0].operand),)
     for operation in operations:
         found = match_operation(operation, steps)
@@ -184,20 +192,76 @@ def _chain(
             pass
     if count and steps[count - 1].identity:
         yield from _chain(operation, term, count - 1, steps, bound, wraps=wraps)
-    if not isinstance(term, Binary) or not (wraps or term.op in _WITHIN):
+    if not isinstance(term, Binary):
         return
+    if count and (cut := steps[count - 1].cut) is not None:
+        yield from _cut_product(operation, term, cut, count, steps, bound)
+        return
+    if not (wraps or term.op in _WITHIN):
+        return
+    if count and term.op is TermOp.SHR and steps[count - 1].op is AluOp.SHR:
+        yield from _shifts(operation, term, count, steps, bound)
     wraps = wraps and term.op in _MODULAR
     for rest, side in ((term.left, term.right), (term.right, term.left)):
         if "a" not in names_of(rest) or "a" in names_of(side):
             continue
         if rest is term.right and not term.op.commutes:
             continue
-        if count and _TERM_OPS.get(steps[count - 1].op) is term.op:
+        if count and term.op is not TermOp.SHR and _TERM_OPS.get(steps[count - 1].op) is term.op:
             for own in _operand(operation, side, steps[count - 1].operand, bound):
                 yield from _chain(operation, rest, count - 1, steps, own, wraps=wraps)
         if term.op in _IDENTITIES:
             for own in _operand(operation, side, Values((_IDENTITIES[term.op],)), bound):
                 yield from _chain(operation, rest, count, steps, own, wraps=wraps)
+
+
+def _cut_product(
+    operation: CustomOperation,
+    term: Binary,
+    cut: int,
+    count: int,
+    steps: Sequence[ChainStep],
+    bound: _Bound,
+) -> Iterator[_Bound]:
+    """As `_chain`, where the last step is a product in full without its `cut` low bits."""
+    match term:
+        case Binary(TermOp.SHR, Binary(TermOp.MUL, left, right), amount):
+            for rest, side in ((left, right), (right, left)):
+                if "a" in names_of(rest) and "a" not in names_of(side):
+                    for own in _operand(operation, amount, Values((cut,)), bound):
+                        for both in _operand(operation, side, steps[count - 1].operand, own):
+                            yield from _chain(operation, rest, count - 1, steps, both, wraps=False)
+        case _:
+            pass
+
+
+def _shifts(
+    operation: CustomOperation,
+    term: Binary,
+    count: int,
+    steps: Sequence[ChainStep],
+    bound: _Bound,
+) -> Iterator[_Bound]:
+    """As `_chain`, where the last step is a shift: by the sum of amounts, all but one numbers."""
+    rest: Term = term
+    numbers, others = 0, list[Term]()
+    while isinstance(rest, Binary) and rest.op is TermOp.SHR:
+        match rest.right:
+            case Number(value=value):
+                numbers += value
+            case amount:
+                others.append(amount)
+        rest = rest.left
+    operand = steps[count - 1].operand
+    if others and numbers:
+        common = operand.common if isinstance(operand, Values) else None
+        if common is None:
+            return
+        operand = Values((common - numbers,))
+    if len(others) <= 1:
+        (amount,) = others or (Number(numbers),)
+        for own in _operand(operation, amount, operand, bound):
+            yield from _chain(operation, rest, count - 1, steps, own, wraps=False)
 
 
 def _operand(
@@ -218,6 +282,10 @@ def _operand(
         case Number(value=value):
             if common == value:
                 yield bound
+        case Cast(term=Name() as name) if isinstance(operand, Values):
+            low, high = side.limits
+            if all(low <= number <= high for number in operand.numbers):
+                yield from _operand(operation, name, operand, bound)
         case Binary(op=TermOp.MUL, left=left, right=right) if isinstance(operand, Residual):
             for second, factor in ((left, right), (right, left)):
                 if second == Name("b"):

@@ -24,6 +24,7 @@ from tandem.compiler.machines.accelerator.templates.custom_passes import (
     cover,
     is_immediate,
 )
+from tandem.compiler.machines.accelerator.templates.cut_products import cut_chains
 from tandem.compiler.machines.accelerator.templates.epilogue import (
     AluPass,
     EpiloguePass,
@@ -135,8 +136,10 @@ def _covered_passes(
     spec: RequantSpec, channels: int, config: HardwareConfig
 ) -> tuple[tuple[AluPass, ...], Arguments]:
     """As `alu_passes`, on a machine with operations of its own."""
-    covers = (cover(steps, config.alu_operations) for steps in requantisation_chains(spec))
-    best = min(covers, key=chain_cost)
+    operations = config.alu_operations
+    chains = (*requantisation_chains(spec), *cut_chains(spec, operations))
+    covers = (cover(steps, operations) for steps in chains)
+    best = min((found for found in covers if found is not None), key=chain_cost)
     passes: list[AluPass] = []
     tensors: dict[str, NDArray[np.generic]] = {}
     immediates: dict[str, int] = {}

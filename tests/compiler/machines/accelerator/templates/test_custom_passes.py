@@ -16,13 +16,13 @@ from tandem.compiler.machines.accelerator.templates.custom_passes import (
     Residual,
     Values,
     chain_cost,
-    cover,
     match_operation,
 )
 from tandem.compiler.requantisation import RequantSpec
 from tandem.compiler.requantisation import Residual as SpecResidual
 from tandem.hw.custom_operations import CustomOperation
 from tandem.hw.operations import AluOp
+from tests.support.compiler.machines.accelerator.templates.custom_passes import covered, passed
 
 Parameters = dict[str, str]
 CLIP = "min(max(int32(a + b) >> shift, low), 127)"
@@ -51,7 +51,7 @@ def test_a_whole_run() -> None:
     assert found is not None
     assert found.second == Values((5, -7))
     assert own.values_of(found.parameters or 0) == {"shift": 9, "low": -128}
-    (made,) = cover(ENDS, [own])
+    (made,) = covered(ENDS, [own])
     assert made == found
 
 
@@ -97,7 +97,7 @@ def test_steps_that_change_nothing() -> None:
     assert match_operation(operation(CLIP, **BITS), steps) is None
     wide = operation("min(max(int32(a + b) >> 9, low), 127)", low="int16")
     assert match_operation(wide, steps) is not None
-    assert cover(steps[2:3], []) == ()
+    assert covered(steps[2:3], []) == ()
 
 
 def test_residuals() -> None:
@@ -108,8 +108,8 @@ def test_residuals() -> None:
     scaled = operation("int32(a + b * n) >> 4", n="uint12")
     assert match_operation(plain, steps) == ChainPass(plain, Residual(300))
     assert match_operation(scaled, steps) == ChainPass(scaled, Residual(1), 300)
-    assert chain_cost(cover(steps, [plain])) == (2, 0)
-    assert chain_cost(cover(steps, [plain, scaled])) == (1, 0)
+    assert chain_cost(covered(steps, [plain])) == (2, 0)
+    assert chain_cost(covered(steps, [plain, scaled])) == (1, 0)
 
 
 OPERATIONS = (
@@ -141,31 +141,14 @@ def specs(draw: st.DrawFn) -> RequantSpec:
     )
 
 
-def passed(x: int, k: int, channel: int, passes: tuple[ChainPass, ...]) -> int:
-    """What passes make of an accumulator and a residual, by the machine's own words."""
-    for one in passes:
-        match one.second:
-            case Residual(multiplier=multiplier):
-                second = AluOp.MUL.apply(k, multiplier)
-            case Values(numbers=numbers):
-                second = numbers[channel % len(numbers)]
-            case None:
-                second = 0
-        if isinstance(one.op, AluOp):
-            x = one.op.apply(x, second)
-        else:
-            x = one.op.apply(x, second, one.parameters or 0)
-    return x
-
-
 @given(specs(), st.data())
 def test_covers_are_exact(spec: RequantSpec, data: st.DataObject) -> None:
     first, last = spec.limits
     count = data.draw(st.integers(0, len(OPERATIONS)))
     operations = data.draw(st.permutations(OPERATIONS))[:count]
     for steps in requantisation_chains(spec):
-        made = cover(steps, operations)
-        assert chain_cost(made) <= chain_cost(cover(steps, []))
+        made = covered(steps, operations)
+        assert chain_cost(made) <= chain_cost(covered(steps, []))
         for _ in range(5):
             x = data.draw(st.sampled_from([first, last]) | st.integers(first, last))
             k = data.draw(st.integers(-128, 127)) if spec.residuals else 0
@@ -177,6 +160,6 @@ def test_covers_are_exact(spec: RequantSpec, data: st.DataObject) -> None:
 
 @given(specs())
 def test_without_operations_the_passes_are_the_same(spec: RequantSpec) -> None:
-    costs = [chain_cost(cover(steps, [])) for steps in requantisation_chains(spec)]
+    costs = [chain_cost(covered(steps, [])) for steps in requantisation_chains(spec)]
     # The addition of the residual is a pass of the chain.
     assert min(costs)[0] == lower_requantisation(spec).cost[0] + len(spec.residuals)

@@ -16,7 +16,7 @@ from tandem.compiler.machines.accelerator.templates.parameter_passes import (
     parameter_pass,
 )
 from tandem.compiler.machines.accelerator.templates.requantise_passes import epilogue_passes
-from tandem.compiler.requantisation import RequantSpec, Residual
+from tandem.compiler.requantisation import RequantSpec, Residual, ShortFactors
 from tandem.hw.features import Feature
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import (
     EXTENDED,
@@ -84,7 +84,7 @@ def test_an_addend_far_beyond_the_limits() -> None:
 
 def test_a_channel_of_few_digits_leaves_the_others_short() -> None:
     """Their multipliers of 23 bits are rounded to 16, and the zeros behind are shifted away."""
-    spec = RequantSpec.from_scales([0.9, 3e-7], [7, 10**7], bound=1 << 27, multiplier_bits=16)
+    spec = RequantSpec.from_scales([0.9, 3e-7], [7, 10**7], bound=1 << 27, short=ShortFactors(16))
     assert spec.largest_multiplier == 58982 << 7
     found = parameter_pass(spec, 2, CONFIG)
     assert found is not None

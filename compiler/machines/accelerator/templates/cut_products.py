@@ -1,0 +1,110 @@
+"""Requantisations whose product is computed in full, and loses low bits that change nothing.
+
+A channel is (x * M + C + k * N) >> s. Where the low c bits of C and N are zeros, it is
+
+    ((x * M >> c) + (C >> c) + k * (N >> c)) >> (s - c)
+
+as flooring twice is flooring once. The product has more than 32 bits; what is left of it has not,
+so that no x needs to be clipped before. Operations of a machine that compute `a * b >> c` do it in
+one pass. Multiplying M, C, N and 2^s by a power of two changes nothing either, and turns low bits
+to zeros: what M's operand and the shift allow is tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tandem.compiler.ir.dtypes import INT32
+from tandem.compiler.machines.accelerator.templates.custom_passes import (
+    ChainStep,
+    Residual,
+    Values,
+)
+from tandem.compiler.requantisation import RequantSpec, ShortFactors
+from tandem.hw.alu_terms import Binary, Cast, Number, TermOp, subterms
+from tandem.hw.custom_operations import CustomOperation
+from tandem.hw.operations import MAX_SHIFT, AluOp
+
+
+def cuts_of(operations: Sequence[CustomOperation]) -> tuple[int, ...]:
+    """The numbers of low bits that operations cut off a product with an operand, ascending."""
+    found = set()
+    for operation in operations:
+        for part in subterms(operation.result):
+            match part:
+                case Binary(TermOp.SHR, Binary(TermOp.MUL), Number(value)):
+                    found.add(value)
+                case _:
+                    pass
+    return tuple(sorted(found))
+
+
+def short_factors(operations: Sequence[CustomOperation]) -> ShortFactors:
+    """What integers of requantisations have to be so that these operations compute them."""
+    widths = [
+        side.width - side.signed
+        for operation in operations
+        for part in subterms(operation.result)
+        if isinstance(part, Binary) and part.op is TermOp.SHR
+        if isinstance(part.left, Binary) and part.left.op is TermOp.MUL
+        for side in (part.left.left, part.left.right)
+        if isinstance(side, Cast)
+    ]
+    return ShortFactors(min(widths, default=None), max(cuts_of(operations), default=0))
+
+
+def cut_chains(
+    spec: RequantSpec, operations: Sequence[CustomOperation]
+) -> Iterator[tuple[ChainStep, ...]]:
+    """The steps that compute `spec` exactly with a product that is cut, for each number of bits
+    that an operation cuts and each power of two. The residual is added before or after C."""
+    for cut in cuts_of(operations):
+        for shift in range(max(cut, spec.largest_shift), cut + MAX_SHIFT + 1):
+            yield from _chains(spec, cut, shift)
+
+
+def _chains(spec: RequantSpec, cut: int, shift: int) -> Iterator[tuple[ChainStep, ...]]:
+    """The chains with that shift of all channels before the cut; none if they are not exact."""
+    scales = [shift - channel.shift for channel in spec.per_channel]
+    pairs = tuple(zip(spec.per_channel, scales, strict=True))
+    multipliers = tuple(channel.multiplier << scale for channel, scale in pairs)
+    addends = tuple(channel.addend << scale for channel, scale in pairs)
+    factors = [residual.multiplier << scales[0] for residual in spec.residuals]
+    if factors and len({*scales}) > 1:
+        return
+    if any(number % (1 << cut) for number in (*addends, *factors)):
+        return
+    scaled = tuple(zip(spec.residuals, factors, strict=True))
+    added = (
+        sum(residual.low * factor >> cut for residual, factor in scaled),
+        sum(residual.high * factor >> cut for residual, factor in scaled),
+    )
+    first, last = spec.limits
+    products = [(first * m >> cut, last * m >> cut) for m in multipliers]
+    sums = [
+        (low + (addend >> cut) + added[0], high + (addend >> cut) + added[1])
+        for (low, high), addend in zip(products, addends, strict=True)
+    ]
+    if not _all_fit([*multipliers, *(value for pair in (*products, *sums) for value in pair)]):
+        return
+    left = shift - cut
+    least = min(low for low, _ in sums) >> left
+    greatest = max(high for _, high in sums) >> left
+    multiply = ChainStep(
+        AluOp.MUL, Values(multipliers), all(m == 1 << cut for m in multipliers), cut
+    )
+    biases = tuple(addend >> cut for addend in addends)
+    add = ChainStep(AluOp.ADD, Values(biases), not any(biases))
+    residuals = tuple(ChainStep(AluOp.ADD, Residual(factor >> cut)) for factor in factors)
+    ends = (
+        ChainStep(AluOp.SHR, Values((left,)), left == 0),
+        ChainStep(AluOp.MAX, Values((spec.low,)), spec.low <= least),
+        ChainStep(AluOp.MIN, Values((spec.high,)), greatest <= spec.high),
+    )
+    yield (multiply, *residuals, add, *ends)
+    if residuals:
+        yield (multiply, add, *residuals, *ends)
+
+
+def _all_fit(numbers: Sequence[int]) -> bool:
+    return all(INT32.low <= number <= INT32.high for number in numbers)
