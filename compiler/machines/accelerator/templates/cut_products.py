@@ -6,8 +6,8 @@ A channel is (x * M + C + k * N) >> s. Where the low c bits of C and N are zeros
 
 as flooring twice is flooring once. The product has more than 32 bits; what is left of it has not,
 so that no x needs to be clipped before. Operations of a machine that compute `a * b >> c` do it in
-one pass. Multiplying M, C, N and 2^s by a power of two changes nothing either, and turns low bits
-to zeros: what M's operand and the shift allow is tried.
+one pass. Multiplying M, C, N and 2^s by a power of two changes nothing either, and makes low bits
+zeros: what M's operand and the shift allow is tried.
 """
 
 from __future__ import annotations
