@@ -4,6 +4,7 @@ and what is refused."""
 from __future__ import annotations
 
 import subprocess
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ STRICT = "CFLAGS=-std=c99 -O2 -g -Wall -Wextra -Wpedantic -Werror"
 CHECKS = "-fsanitize=address,undefined -fno-sanitize-recover=all"
 
 
+@cache
 def artifact_of(program: str, target: CpuTarget | None = None) -> Artifact:
     return build(graph(program), [cpu(target or CpuTarget.host(1))], Provenance("net"))
 
@@ -73,6 +75,7 @@ def test_no_access_outside_its_memory(tmp_path: Path, program: str, inputs: dict
     assert make(tmp_path, "check", *flags) == "as expected\n"
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("processor", ["cortex-m4", "rv64gc"])
 @pytest.mark.parametrize(("program", "inputs"), PROGRAMS[-3:-1])
 def test_emulated_processors(
