@@ -217,6 +217,10 @@ class Let:
     replaced
         The names of the operators that the value computes, in order, where its own operator stands
         for others, as a look-up does. Not part of equality, digests and the text.
+    joined
+        The names, in the user's network, of values that would be results of kernels of their own if
+        the kernel that is called did not join their operators. Not part of equality, digests and
+        the text.
     """
 
     name: str
@@ -227,6 +231,7 @@ class Let:
     node: ModelNode | None = field(default=None, repr=False, compare=False)
     keep_float: bool = field(default=False, repr=False, compare=False)
     replaced: tuple[str, ...] = field(default=(), repr=False, compare=False)
+    joined: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def operator(self) -> str:

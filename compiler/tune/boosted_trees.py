@@ -56,10 +56,15 @@ class Measured:
     @property
     def labels(self) -> Floats:
         """What is learned: [choices]; some cost is finite."""
-        measured = np.isfinite(self.costs)
-        dearest = self.costs[measured].max()
-        costs = np.where(measured, self.costs, UNMEASURED * dearest)
-        return np.log(costs / self.references)
+        return labels(self.costs, self.references)
+
+
+def labels(costs: Floats, references: Floats) -> Floats:
+    """What models learn of costs, of which some are finite: the logarithm of their multiple of the
+    references."""
+    measured = np.isfinite(costs)
+    known = np.where(measured, costs, UNMEASURED * costs[measured].max())
+    return np.log(known / references)
 
 
 class BoostedTrees:
@@ -92,3 +97,13 @@ class BoostedTrees:
         assert self._booster is not None, "trained"
         found = self._booster.predict(DMatrix(features, nthread=1))
         return np.asarray(-np.log(references) - found, np.float64)
+
+    def gains(self, features: int) -> Floats:
+        """What each of so many features brings: its part of what all splits of the trees save in
+        squared errors; zeros if there is no split. The model must be trained."""
+        assert self._booster is not None, "trained"
+        known = self._booster.get_score(importance_type="total_gain")
+        found = np.zeros(features)
+        for name, gain in known.items():
+            found[int(name.removeprefix("f"))] = gain
+        return np.asarray(found / (found.sum() or 1.0), np.float64)

@@ -21,6 +21,10 @@ class Planned(Protocol):
         """The layer's name."""
 
     @property
+    def joined(self) -> tuple[str, ...]:
+        """Other names that the layer is found by, of values that are computed in it."""
+
+    @property
     def plan(self) -> Plan:
         """How the layer is compiled."""
 
@@ -37,6 +41,8 @@ class Task:
         The first layer's arguments of its program.
     default
         The choice that the layers are compiled with.
+    joined
+        Other names that these layers are found by.
     """
 
     layers: tuple[str, ...]
@@ -45,6 +51,7 @@ class Task:
     workload: Any
     arguments: Arguments
     default: Choice
+    joined: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -76,6 +83,7 @@ def tasks_of(target: Target[Any], calls: Iterable[Planned]) -> tuple[Task, ...]:
             workload=alike[0].plan.workload,
             arguments=alike[0].plan.arguments,
             default=alike[0].plan.choice,
+            joined=tuple(name for call in alike for name in call.joined),
         )
         for alike in found.values()
     )

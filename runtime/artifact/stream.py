@@ -49,6 +49,9 @@ class Layer(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
         the result is written once.
     weights
         How weights that the network has as codes lie in memory; empty for all others.
+    joined
+        The graph's names of values inside the layer that would be results of layers of their own if
+        it did not join them, as that of a convolution whose maxima over windows alone are stored.
     """
 
     name: str
@@ -56,6 +59,12 @@ class Layer(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
     macs: int
     least_bytes: int
     weights: str = ""
+    joined: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names that the layer is found by, its own first."""
+        return self.name, *self.joined
 
 
 class _Header(Struct, frozen=True, forbid_unknown_fields=True):

@@ -2,16 +2,18 @@
 
     python -m tandem.scripts.bench.sketches [--trials N] [--only NAME ...] [--records FILE]
 
-A model of one operator with random weights is tuned by the explorer `sketches`; then its best
-sketch runs alternately with the compiler's own schedule, by a template where there is one. The
-ratio is the median of the rounds' ratios: 2 means that the sketch takes half the time.
+A model of one operator with random weights, or a tensor expression that no library has
+(`own_expressions`), is tuned by the explorer `sketches`; then its best sketch runs alternately with
+the compiler's own schedule, by a template where there is one. The ratio is the median of the
+rounds' ratios: 2 means that the sketch takes half the time.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from pathlib import Path
 from statistics import geometric_mean, median
@@ -22,8 +24,12 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from tandem.api.tensor_tuning import tensor_task
+from tandem.compiler.te import Tensor
 from tandem.compiler.tune.run import Options
 from tandem.compiler.tune.run import tune as run_tuner
+from tandem.compiler.tune.tasks import Task
+from tandem.scripts.bench.own_expressions import EXPRESSIONS
 from tandem.scripts.tables import plain_console, plain_table, print_table
 from tandem.workbench.devices import Cpu
 from tandem.workbench.measurers.compared_on_cpu import compared_alone
@@ -142,70 +148,85 @@ class Compared:
     seconds: float
 
 
-def compared(
-    operator: Operator, trials: int, records: Path | None, say: Callable[[str], None]
-) -> list[Compared]:
-    """The kernels of an operator that reduce, tuned with so many trials each."""
-    device = Cpu(1)
-    known = starting_records(records, [], say)
+def tasks_of(operator: Operator, device: Cpu) -> Sequence[Task]:
+    """The kernels of an operator that reduce."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "operator.onnx"
         operator.save(path)
         options = ModelOptions(quantise=None)
-        network = NetworkTuning.of(
-            prepared_network(str(path), options, device), device, sketches=True
-        )
-        found = []
-        for task in network.tasks:
-            assert isinstance(task, SketchTask), "made for sketches"
-            begun = monotonic()
-            with open_pool(device.measurer(), 1, None) as pool:
-                (done,) = run_tuner(
-                    [task],
-                    device,
-                    Options("sketches", trials, None, 0),
-                    known,
-                    records,
-                    lambda running: None,
-                    pool,
-                    sketch_search,
-                )
-            best = done.tuning.best
-            if best is None:
-                say(f"{operator.name}: no sketch was measured")
-                continue
-            choice = done.tuning.candidates.choice(best.row)
-            default, sketch = compared_alone(device.machine)(task, choice)
-            ratios = [one / other for one, other in zip(default, sketch, strict=True)]
-            found.append(
-                Compared(
-                    operator.name,
-                    "generic" if task.plan is None else task.plan.template.name,
-                    len(done.tuning.trials),
-                    sum(not np.isfinite(trial.outcome.cost) for trial in done.tuning.trials),
-                    median(default),
-                    median(sketch),
-                    median(ratios),
-                    monotonic() - begun,
-                )
+        prepared = prepared_network(str(path), options, device)
+        return NetworkTuning.of(prepared, device, sketches=True).tasks
+
+
+def compared(
+    name: str,
+    tasks: Sequence[Task],
+    device: Cpu,
+    trials: int,
+    records: Path | None,
+    say: Callable[[str], None],
+    seed: int = 0,
+) -> list[Compared]:
+    """Kernels, tuned with so many trials each."""
+    known, found = starting_records(records, [], say), []
+    for task in tasks:
+        assert isinstance(task, SketchTask), "made for sketches"
+        begun = monotonic()
+        with open_pool(device.measurer(), 1, None) as pool:
+            (done,) = run_tuner(
+                [task],
+                device,
+                Options("sketches", trials, None, seed),
+                known,
+                records,
+                lambda running: None,
+                pool,
+                sketch_search,
             )
+        best = done.tuning.best
+        if best is None:
+            say(f"{name}: no sketch was measured")
+            continue
+        choice = done.tuning.candidates.choice(best.row)
+        default, sketch = compared_alone(device.machine)(task, choice)
+        ratios = [one / other for one, other in zip(default, sketch, strict=True)]
+        found.append(
+            Compared(
+                name,
+                "generic" if task.plan is None else task.plan.template.name,
+                len(done.tuning.trials),
+                sum(not np.isfinite(trial.outcome.cost) for trial in done.tuning.trials),
+                median(default),
+                median(sketch),
+                median(ratios),
+                monotonic() - begun,
+            )
+        )
     return found
 
 
+def _own_task(make: Callable[[], Tensor], device: Cpu) -> Sequence[Task]:
+    return [tensor_task(device, make(), (), False)]
+
+
 def main() -> None:
+    """Tune, compare, and print a table."""
+    device = Cpu(1)
+    made: dict[str, Callable[[], Sequence[Task]]] = {
+        operator.name: partial(tasks_of, operator, device) for operator in OPERATORS
+    }
+    made |= {name: partial(_own_task, make, device) for name, make in EXPRESSIONS.items()}
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trials", type=int, default=200)
-    parser.add_argument("--only", nargs="*", default=[operator.name for operator in OPERATORS])
+    parser.add_argument("--only", nargs="*", choices=[*made], default=[*made])
     parser.add_argument("--records", type=Path)
     asked = parser.parse_args()
     table = plain_table(
         ("operator", "own schedule"), ("trials", "failed", "own", "sketch", "ratio")
     )
     ratios = []
-    for operator in OPERATORS:
-        if operator.name not in asked.only:
-            continue
-        for one in compared(operator, asked.trials, asked.records, print):
+    for name in asked.only:
+        for one in compared(name, made[name](), device, asked.trials, asked.records, print):
             ratios.append(one.ratio)
             row = (
                 *(one.name, one.template, str(one.trials), str(one.failed)),

@@ -54,7 +54,7 @@ from tandem.scripts.run.clock import parse_clock
 from tandem.scripts.run.outputs import check_archive, check_names, write_archive
 from tandem.scripts.run.profile_files import TIMELESS, ProfileFiles
 from tandem.scripts.run.table import print_run
-from tandem.scripts.run.why_table import check_layer, print_why
+from tandem.scripts.run.why_table import layer_named, print_why
 from tandem.scripts.weight_options import INT8_FLAGS, WeightFlags
 from tandem.sim.compare import Comparison
 from tandem.workbench.accuracy import class_accuracy, layer_losses
@@ -236,7 +236,7 @@ def command(
             needing = ["--compare"] * (second is not None) + ["--check"] * check + timing
             _check_offloaded(network, needing + files.options)
             if why is not None:
-                check_layer(artifact, why)
+                why = layer_named(artifact, why)
             run_inputs.check_finite(artifact)
             batches = run_inputs.batches
             if wanted is not None:

@@ -12,11 +12,14 @@ from tandem.scripts.tables import percentage, plain_console, plain_table, print_
 from tandem.workbench.why import Why
 
 
-def check_layer(artifact: Artifact, name: str) -> None:
-    """Raise `CommandError`, with similar names, if no layer of the accelerator has this name."""
-    names = [layer.name for stream in streams_of(artifact).values() for layer in stream.layers]
-    if name not in names:
-        raise no_layer("--why", name, names)
+def layer_named(artifact: Artifact, name: str) -> str:
+    """The layer of the accelerator that has this name, or computes the one that has it; raises
+    `CommandError`, with similar names, if there is none."""
+    layers = [layer for stream in streams_of(artifact).values() for layer in stream.layers]
+    for layer in layers:
+        if name in layer.names:
+            return layer.name
+    raise no_layer("--why", name, [layer.name for layer in layers])
 
 
 def print_why(why: Why) -> None:

@@ -21,7 +21,7 @@ _LEAST = 0.05
 def task_of_layer(tasks: Sequence[Task], name: str) -> Task:
     """The task that a layer is of; raises `CommandError`, with similar names, if there is none."""
     for task in tasks:
-        if name in task.layers:
+        if name in (*task.layers, *task.joined):
             return task
     raise no_layer("--explain", name, [layer for task in tasks for layer in task.layers])
 

@@ -146,16 +146,17 @@ class Run:
         UntimedError
             The engine counts no cycles.
         """
-        streams = {
-            profile.layer.name: stream
+        layers = {
+            name: (stream, profile.layer.name)
             for stream in self.runs[0].profile.streams
             for profile in stream.layers
+            for name in profile.layer.names
         }
-        found = streams[choice("layer of the accelerator", layer, streams)]
+        found, own = layers[choice("layer of the accelerator", layer, layers)]
         if found.cycles is None:
             self._untimed("why")
         reasons = explain_layers(found, self.platform.memory)
-        return LayerCycles(next(why for why in reasons if why.name == layer))
+        return LayerCycles(next(why for why in reasons if why.name == own))
 
     def report(
         self,

@@ -94,7 +94,7 @@ class StreamBackend(Backend):
             type_ = types[let.name]
             assert isinstance(type_, TensorType), "kernels for the accelerator give one tensor"
             plan = self.planner.plan(value)
-            calls.append(PlannedCall(let.name, type_, let.source, plan))
+            calls.append(PlannedCall(let.name, type_, let.source, plan, let.joined))
         given = {param.name for param in stream.params}
         read = [name for call in calls for name in call.tensors.values()]
         read += [name for call in placements.values() for name in names_of(call)]
@@ -198,7 +198,14 @@ def _contents(stream: Stream, known: set[str]) -> tuple[PlacedTensor, ...]:
 def _layer(stream: Stream, call: PlannedCall) -> Layer:
     traffic = int(sum(needed_bytes(stream, call).values()))
     plan = call.plan
-    return Layer(call.source, plan.found.match.operators, call.macs, traffic, plan.arguments.remark)
+    return Layer(
+        call.source,
+        plan.found.match.operators,
+        call.macs,
+        traffic,
+        plan.arguments.remark,
+        call.joined,
+    )
 
 
 def _place(stage: str, iterations: Sequence[tuple[str, int]]) -> str:

@@ -7,12 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from tandem.compiler.machines.accelerator.templates.features import COUNTED, features
+from tandem.compiler.machines.accelerator.templates.features import (
+    COUNTED,
+    FEATURES,
+    features,
+)
 from tandem.compiler.machines.accelerator.templates.lower_bound import lower_bound
 from tandem.compiler.machines.accelerator.templates.machine_cost import MachineCost
 from tandem.compiler.plan.space import Choices, Floats
 from tandem.compiler.plan.target import TemplateCosts
 from tandem.compiler.te.knobs import Choice
+
+FEATURE_NAMES = (*FEATURES, "estimate")
+"""The names of the columns of `AcceleratorCosts.features`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,12 +30,15 @@ class PlannedCall:
         Name and type of the result.
     source
         Name of the layer in reports.
+    joined
+        Other names that the layer is found by, as in `Let`.
     """
 
     name: str
     type: TensorType
     source: str
     plan: Plan
+    joined: tuple[str, ...] = ()
 
     @property
     def tensors(self) -> dict[str, str]:

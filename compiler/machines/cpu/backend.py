@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,6 +101,8 @@ class PlannedKernel:
 
     source: str
     plan: Plan
+    joined: ClassVar[tuple[str, ...]] = ()
+    """No template of processors joins layers."""
 
 
 def _padding_is_undefined(kernel: Function) -> bool:

@@ -9,6 +9,7 @@ from tandem.compiler.errors import CodegenError
 from tandem.compiler.ir.stmt import PrimFunc
 from tandem.compiler.lower.lowering import LOOP_PASSES, lower
 from tandem.compiler.machines.cpu.codegen import CpuTarget
+from tandem.compiler.machines.cpu.intrinsics import CPU_INTRINSICS
 from tandem.compiler.te.knobs import Choice
 from tandem.compiler.te.schedule import Schedule
 from tandem.compiler.tune.sketches.computation import Computation
@@ -23,8 +24,17 @@ MOST_WRITTEN: Final = 1024
 
 def rules_of(machine: CpuTarget, computation: Computation) -> SketchRules:
     """The rules for sketches of a computation on a processor."""
+    known = {*machine.features}
     return SketchRules(
-        machine.register_bits, machine.registers, machine.threads, computation.reassociate
+        machine.register_bits,
+        machine.registers,
+        machine.threads,
+        computation.reassociate,
+        intrinsics=tuple(
+            intrinsic.function
+            for intrinsic in CPU_INTRINSICS.values()
+            if intrinsic.features <= known
+        ),
     )
 
 

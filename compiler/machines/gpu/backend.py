@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from tandem.compiler.graph.expressions import placeholders, tensors
 from tandem.compiler.graph.nodes import Call, Function, FunctionKind, Let
@@ -96,6 +97,8 @@ class TiledKernel:
 
     source: str
     plan: Plan
+    joined: ClassVar[tuple[str, ...]] = ()
+    """No template of GPUs joins layers."""
 
 
 def gpu_kernel(kernel: Function, machine: GpuMachine, choice: Choice | None = None) -> GpuKernel:

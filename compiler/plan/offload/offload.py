@@ -99,7 +99,10 @@ class Offload:
             pool = before.copy()
             wider = infer(replace(function, body=changed))
             kernels = {
-                name: pool.fused(it.kernel, wider, chosen[name].template.name)
+                name: replace(
+                    pool.fused(it.kernel, wider, chosen[name].template.name),
+                    joined=_joined(chosen[name]),
+                )
                 for name, it in rewritten.items()
             }
             refusals = {name: self._refusal(let) for name, let in kernels.items()}
@@ -155,6 +158,14 @@ class Offload:
             packing = decisions.packing(candidate, types) if from_host else None
             found[name] = rewrite(template, match, self.target.machine, types, taken, packing)
         return found
+
+
+def _joined(candidate: Candidate) -> tuple[str, ...]:
+    """The names of the values inside a match that joins operators of several kernels."""
+    if not candidate.template.joins:
+        return ()
+    names = dict.fromkeys(let.source for let in candidate.match.lets)
+    return tuple(name for name in names if name != candidate.match.lets[-1].source)
 
 
 def _called(

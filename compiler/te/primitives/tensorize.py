@@ -19,10 +19,11 @@ from tandem.compiler.ir.expr import (
     Unary,
     Var,
 )
+from tandem.compiler.ir.interval import Ranges
+from tandem.compiler.ir.interval_ops import Interval
 from tandem.compiler.ir.linear import Linear, linear
-from tandem.compiler.ir.operations import (
-    BinaryOp,
-)
+from tandem.compiler.ir.operations import BinaryOp
+from tandem.compiler.ir.simplify import simplify
 from tandem.compiler.ir.stmt import (
     Block,
     BlockIter,
@@ -212,7 +213,8 @@ def _match_store(
     if not isinstance(stmt, Store):
         raise _Mismatch(f"the behaviour of {intrinsic.name} is no single store in loops")
     values = {name: value.expr() for name, value in axes.items()}
-    matcher = _Matcher(intrinsic, {loop.var.name for loop in tile}, renamed)
+    ranges = {loop.var.name: Interval(0, extent_of(loop) - 1) for loop in tile}
+    matcher = _Matcher(intrinsic, ranges, renamed)
     indices = [substitute(index, values) for index in store.indices]
     matcher.access(store.buffer, indices, stmt.buffer, stmt.indices)
     matcher.value(substitute(store.value, values), stmt.value)
@@ -222,7 +224,8 @@ def _match_store(
 @dataclass
 class _Matcher:
     intrinsic: PrimFunc
-    tile: set[str]
+    ranges: Ranges
+    """Of the tile's loops."""
     renamed: dict[str, Expr]
     regions: dict[str, Region] = field(default_factory=dict)
 
@@ -290,9 +293,13 @@ class _Matcher:
         left = [linear(substitute(each, self.renamed)) for each in wanted]
         extents = list(parameter.shape)
         lower, shape = [], []
+        tile = self.ranges.keys()
         for index in indices:
-            inner, outer = _split_terms(linear(index), self.tile)
-            if any(variables(atom) & self.tile for atom, _ in outer.terms) or any(
+            inner, outer = _split_terms(linear(index), tile)
+            if not all(isinstance(atom, Var) for atom, _ in inner.terms):
+                # Quotients and remainders of layouts, which are parts of the tile.
+                inner, outer = _split_terms(linear(simplify(index, self.ranges)), tile)
+            if any(variables(atom) & tile for atom, _ in outer.terms) or any(
                 not isinstance(atom, Var) for atom, _ in inner.terms
             ):
                 raise _Mismatch(f"{what}: an index is no sum of loops")

@@ -8,6 +8,7 @@ from tandem.compiler.ir.buffer import Scope
 from tandem.compiler.tune.sketches.anchor_tiles import Anchor, AnchorTile
 from tandem.compiler.tune.sketches.builder import Builder
 from tandem.compiler.tune.sketches.stages import block_of, reduced
+from tandem.compiler.tune.sketches.tensor_tiles import TensorTile
 from tandem.compiler.tune.sketches.terms import write_out_terms
 
 _LEAST_ROW: Final = 4
@@ -40,9 +41,15 @@ def split_out(
 
 
 def schedule_sums(
-    builder: Builder, label: str, anchor: Anchor, tile: AnchorTile, lanes: int
+    builder: Builder,
+    label: str,
+    anchor: Anchor,
+    tile: AnchorTile,
+    lanes: int,
+    tensor: TensorTile | None,
 ) -> None:
-    """Add all terms to a register tile, which is written out."""
+    """Add all terms to a register tile, which is written out: vectors of it, or what an intrinsic
+    computes."""
     sums, schedule = anchor.sums, builder.schedule
     terms = list(reduced(block_of(builder.program, sums)))
     inner: list[str] = []
@@ -57,6 +64,9 @@ def schedule_sums(
             inner.append(axis)
     first: list[str] = []
     extents = {axis.var.name: axis.extent for axis in block_of(builder.program, sums).iters}
+    if tensor is not None:
+        schedule = tensor.split(schedule, sums, inner[-1])
+        extents[tensor.term] //= tensor.depth
     if around:
         parts = tuple(size for size in _PARTS if size < extents[terms[0]])
         size = builder.number(f"{label}.part", (0, *parts))
@@ -67,16 +77,21 @@ def schedule_sums(
     statements = tile.statements(lanes)
     builder.schedule = schedule
     terms, written = write_out_terms(builder, label, sums, terms, extents, statements)
-    schedule = builder.schedule.reorder(sums, *first, *around, *terms, *inner)
-    for axis in (*written, *inner[:-1]):
+    deep: tuple[str, ...] = () if tensor is None else tensor.axes
+    schedule = builder.schedule.reorder(sums, *first, *around, *terms, *inner, *deep)
+    for axis in (*written, *(inner[:-1] if tensor is None else inner)):
         schedule = schedule.unroll(sums, axis)
-    schedule = schedule.vectorize(sums, inner[-1])
+    if tensor is None:
+        schedule = schedule.vectorize(sums, inner[-1])
     schedule = schedule.decompose_reduction(sums, (*first, *terms)[0])
     schedule = schedule.set_scope(sums, Scope.LOCAL)
     order = [str(at) for at, axis in enumerate(axes) if axis != tile.vector]
     layout = (*order, str(axes.index(tile.vector)))
     if layout != tuple(sorted(layout, key=int)):
         schedule = schedule.set_layout(sums, layout)
+    if tensor is not None:
+        schedule = schedule.tensorize(sums, deep[0], tensor.intrinsic)
+        schedule = schedule.vectorize(f"{sums}_init", deep[0])
     builder.schedule = schedule
 
 

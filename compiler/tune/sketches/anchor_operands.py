@@ -11,6 +11,7 @@ from tandem.compiler.te.tree import read_by
 from tandem.compiler.tune.sketches.anchor_tiles import Anchor, AnchorTile
 from tandem.compiler.tune.sketches.builder import Builder
 from tandem.compiler.tune.sketches.stages import block_of, is_plain, loads_of, operand_strides
+from tandem.compiler.tune.sketches.tensor_tiles import TensorTile
 
 
 def pack(builder: Builder, label: str, block: Block, tile: AnchorTile) -> None:
@@ -32,6 +33,22 @@ def pack(builder: Builder, label: str, block: Block, tile: AnchorTile) -> None:
             ).set_layout(copy, order)
             if constant:
                 builder.owners[copy] = copy
+
+
+def pack_for(builder: Builder, label: str, block: Block, tile: TensorTile) -> None:
+    """Copy operands into the layouts in which an intrinsic reads them."""
+    for buffer in sorted(
+        operand_strides(block, tile.vector), key=lambda name: builder.labels.get(name, name)
+    ):
+        order = tile.packing(block, buffer)
+        if order is None:
+            continue
+        copy = f"{buffer}_packed"
+        builder.labels[copy] = f"{label}.{builder.labels.get(buffer, buffer)}.packed"
+        cached = builder.schedule.cache_read(buffer, (block.name,), Scope.GLOBAL, copy)
+        builder.schedule = cached.set_layout(copy, order)
+        if buffer in builder.constants:
+            builder.owners[copy] = copy
 
 
 def _packed_order(block: Block, buffer: str, tile: AnchorTile) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from tandem.compiler.tune.sketches.anchor_loops import (
     schedule_sums,
     split_out,
 )
-from tandem.compiler.tune.sketches.anchor_operands import copy_reads, pack
+from tandem.compiler.tune.sketches.anchor_operands import copy_reads, pack, pack_for
 from tandem.compiler.tune.sketches.anchor_tiles import (
     Anchor,
     blocked,
@@ -41,7 +41,9 @@ from tandem.compiler.tune.sketches.stages import (
     spatial,
     widest_bits,
 )
+from tandem.compiler.tune.sketches.tensor_tiles import TensorTile, tensor_tiles
 
+_NO_INTRINSIC: Final = "none"
 _LEAST: Final = 64
 """The iterations of a reduction that is worth a tile."""
 
@@ -89,26 +91,33 @@ def tile_anchor(builder: Builder, anchor: Anchor) -> None:
     """Tile an anchor."""
     label = builder.labels.get(anchor.sums) or f"{builder.labels[anchor.out]}.sums"
     block = block_of(builder.program, anchor.sums)
-    vector = str(builder.choose(f"{label}.lanes", vector_axes(builder, block)))
     extents = {axis.var.name: axis.extent for axis in block.iters}
     lanes = max(1, builder.rules.register_bits // widest_bits(block))
-    sizes = vector_lengths(builder, block, vector)
+    tensor = _tensor_tile(builder, label, anchor)
+    if tensor is None:
+        vector = str(builder.choose(f"{label}.lanes", vector_axes(builder, block)))
+        sizes = vector_lengths(builder, block, vector)
+    else:
+        vector, sizes = tensor.vector, _whole_sizes(builder, block, tensor)
     tile = register_tile(
         builder, label, vector, extents, [name for name, _ in anchor.axes], sizes, lanes
     )
     turned = vector != anchor.axes[-1][0]
     tile = blocked(builder, label, tile, anchor, extents, turned)
-    pack(builder, label, block, tile)
+    if tensor is None:
+        pack(builder, label, block, tile)
+    else:
+        pack_for(builder, label, block, tensor)
     kept = ""
     if turned and not _is_copy(block_of(builder.program, anchor.out)):
         kept = f"{anchor.out}_tile"
         builder.schedule = builder.schedule.cache_write(anchor.out, Scope.LOCAL, kept)
     at = split_out(builder, label, anchor, tile, extents)
-    copies = copy_reads(builder, label, anchor, block, at)
+    copies = [] if tensor is not None else copy_reads(builder, label, anchor, block, at)
     if kept:
         builder.schedule = builder.schedule.compute_at(kept, anchor.out, at)
     builder.schedule = builder.schedule.compute_at(anchor.sums, anchor.out, at)
-    schedule_sums(builder, label, anchor, tile, lanes)
+    schedule_sums(builder, label, anchor, tile, lanes, tensor)
     if kept:
         schedule_kept(builder, kept, anchor, tile)
     schedule_out(builder, anchor, tile, extents, turned)
@@ -116,6 +125,24 @@ def tile_anchor(builder: Builder, anchor: Anchor) -> None:
         builder.owners[stage] = anchor.out
     for copy in copies:
         schedule_loops(builder, copy)
+
+
+def _tensor_tile(builder: Builder, label: str, anchor: Anchor) -> TensorTile | None:
+    """The intrinsic that computes tiles; None if there is none, or none is decided."""
+    block = block_of(builder.program, anchor.sums)
+    found = {
+        name: tile
+        for name, tile in tensor_tiles(builder, anchor.sums).items()
+        if _whole_sizes(builder, block, tile)
+    }
+    return found.get(str(builder.choose(f"{label}.tensor", (_NO_INTRINSIC, *found))))
+
+
+def _whole_sizes(builder: Builder, block: Block, tile: TensorTile) -> tuple[int, ...]:
+    """The sizes along the axis of results that are whole tiles, in all of the axis."""
+    extent = next(axis.extent for axis in block.iters if axis.var.name == tile.vector)
+    sizes = vector_lengths(builder, block, tile.vector)
+    return tuple(size for size in sizes if size % tile.lanes == 0 and extent % size == 0)
 
 
 def _is_copy(block: Block) -> bool:

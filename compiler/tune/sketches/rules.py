@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tandem.compiler.ir.dtypes import DType
+from tandem.compiler.ir.stmt import PrimFunc
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,8 @@ class SketchRules:
         The most terms of a reduction that are written out.
     most_repeated
         How often an element may be computed where its readers are, rather than once.
+    intrinsics
+        The behaviours of tensor intrinsics that may be used.
     """
 
     register_bits: int
@@ -34,6 +37,7 @@ class SketchRules:
     most_unrolled: int = 256
     most_terms: int = 16
     most_repeated: int = 8
+    intrinsics: tuple[PrimFunc, ...] = ()
 
     def lanes(self, dtype: DType) -> int:
         """The elements of a type in a register."""

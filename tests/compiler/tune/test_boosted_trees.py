@@ -52,3 +52,13 @@ def test_equal_seeds_learn_the_same() -> None:
         scores.append(model.scores(given.features, given.references))
     one, other = scores
     assert np.array_equal(one, other)
+
+
+def test_gains_are_those_of_the_features_that_costs_depend_on() -> None:
+    model, given = BoostedTrees(0), group(1, 200, 1)
+    noise = np.zeros((200, 2))
+    model.train([Measured(np.hstack([noise, given.features]), given.costs, given.references)])
+    assert model.gains(3) == pytest.approx([0, 0, 1])
+    flat = BoostedTrees(0)
+    flat.train([Measured(noise, np.ones(200), np.ones(200))])
+    assert flat.gains(2).tolist() == [0, 0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tandem.workbench.pages.charts import Figure
+from tandem.workbench.pages.tuning.gains import gain_bars
 from tandem.workbench.pages.tuning.gaps import gap_bars
 from tandem.workbench.pages.tuning.page import TuningPage
 from tandem.workbench.pages.tuning.predicted import predicted_points
@@ -33,6 +34,18 @@ def figures(page: TuningPage) -> tuple[Figure, ...]:
                 "that the compiler estimates; up, those that it takes. Estimates of points on the "
                 "line are exact. What matters for a choice is the order within its layer.",
                 predicted_points(page.tasks),
+            )
+        )
+    if page.gains:
+        found.append(
+            Figure(
+                "features",
+                "What the features say",
+                "A model of boosted trees learns from all measured choices of the page how far "
+                "their cycles exceed their lower bounds. A bar is a feature's part of what all "
+                "splits of its trees gain. It says what the model looks at, and no cause: of two "
+                "features that say the same, one may get all.",
+                gain_bars(page.gains),
             )
         )
     for number, task in enumerate(page.tasks, 1):

@@ -50,6 +50,14 @@ class Search:
                 yield number, best
 
 
+@dataclass(frozen=True, slots=True)
+class FeatureGain:
+    """A feature of choices, and its part of what the splits of a model of boosted trees gain."""
+
+    feature: str
+    gain: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskReport:
     """A task with its trials.
@@ -120,6 +128,9 @@ class TuningPage:
         Cycles of the network, or of all layers.
     command, versions
         What made the page.
+    gains
+        The features that matter most to a model of all measured choices, the greatest first; none
+        where too few were measured.
     """
 
     title: str
@@ -132,6 +143,7 @@ class TuningPage:
     seconds: float
     command: str
     versions: tuple[tuple[str, str], ...] = ()
+    gains: tuple[FeatureGain, ...] = ()
 
     @property
     def gain(self) -> float | None:

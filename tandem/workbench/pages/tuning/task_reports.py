@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import isfinite
 
+import numpy as np
+
+from tandem.compiler.tune.boosted_trees import Measured
 from tandem.compiler.tune.candidates import Candidates
 from tandem.compiler.tune.plain import to_plain
 from tandem.compiler.tune.records import Record
@@ -65,15 +68,32 @@ def _searches(
 
 def _points(done: TaskTuning, records: Sequence[Record]) -> tuple[Point, ...]:
     """All measured choices of the space, this run's and the records', each once."""
-    candidates = done.tuning.candidates
-    assert isinstance(candidates, Candidates), "pages are of accelerators, whose choices are listed"
-    costs = {trial.row: trial.outcome.cost for trial in done.tuning.trials}
-    for record in records:
-        row = candidates.row(record.choice)
-        if row is not None and isfinite(record.outcome.cost):
-            costs[row] = record.outcome.cost
+    candidates = _candidates(done)
     return tuple(
         Point(float(candidates.estimates[row]), cost, settings_text(candidates.choice(row)))
-        for row, cost in costs.items()
-        if isfinite(cost)
+        for row, cost in _costs(done, records).items()
     )
+
+
+def measured(done: TaskTuning, records: Sequence[Record]) -> Measured:
+    """The same choices, as a learned model is trained on them."""
+    candidates, costs = _candidates(done), _costs(done, records)
+    rows = np.array([*costs], np.int64)
+    known = np.array([*costs.values()])
+    return Measured(candidates.features[rows], known, candidates.references[rows])
+
+
+def _candidates(done: TaskTuning) -> Candidates:
+    candidates = done.tuning.candidates
+    assert isinstance(candidates, Candidates), "pages are of accelerators, whose choices are listed"
+    return candidates
+
+
+def _costs(done: TaskTuning, records: Sequence[Record]) -> dict[int, float]:
+    """The finite costs, by row."""
+    costs = {trial.row: trial.outcome.cost for trial in done.tuning.trials}
+    for record in records:
+        row = _candidates(done).row(record.choice)
+        if row is not None and isfinite(record.outcome.cost):
+            costs[row] = record.outcome.cost
+    return {row: cost for row, cost in costs.items() if isfinite(cost)}

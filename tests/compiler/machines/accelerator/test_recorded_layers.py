@@ -28,7 +28,11 @@ from tests.support.compiler.machines.accelerator.templates.accelerator_operators
     machine,
     with_drawn_features,
 )
-from tests.support.compiler.machines.accelerator.templates.random_choices import Drawn, drawn
+from tests.support.compiler.machines.accelerator.templates.random_choices import (
+    Drawn,
+    NothingFits,
+    drawn,
+)
 
 CASES = 6
 """Layers of each template whose programs are recorded."""
@@ -38,8 +42,7 @@ CHOICES = 80
 """Choices of a layer whose figures are recorded."""
 PROGRAMS = 2
 """Choices of a layer that are compiled."""
-BY_NAME = {template.name: template for template in TEMPLATES if template.name != "conv2d_max_pool"}
-"""Of the joined template layers are drawn for minutes, until one fits a machine."""
+BY_NAME = {template.name: template for template in TEMPLATES}
 
 
 def _machine(rng: np.random.Generator, template: AcceleratorTemplate[Any]) -> HardwareConfig:
@@ -100,11 +103,22 @@ def _program(found: Drawn, row: int) -> list[str]:
     return [f"{choice}", text(schedule.program), *stream.dump().values()]
 
 
-def _layer(template: AcceleratorTemplate[Any], seed: int) -> str:
+def _drawn(
+    template: AcceleratorTemplate[Any], seed: int
+) -> tuple[HardwareConfig, MemoryTiming, Drawn]:
+    """A layer on the first drawn machine that some layer fits."""
     rng = np.random.default_rng([seed, len(template.name)])
-    config = _machine(rng, template)
-    memory = MemoryTiming(int(rng.integers(0, 90)), int(rng.integers(1, 5)))
-    found = drawn(template, seed, config, CHOICES)
+    while True:
+        config = _machine(rng, template)
+        memory = MemoryTiming(int(rng.integers(0, 90)), int(rng.integers(1, 5)))
+        try:
+            return config, memory, drawn(template, seed, config, CHOICES)
+        except NothingFits:
+            continue
+
+
+def _layer(template: AcceleratorTemplate[Any], seed: int) -> str:
+    config, memory, found = _drawn(template, seed)
     lines = [f"{config.name} {memory.latency}:{memory.interval} {len(found.choices)} choices"]
     lines += [dump_config(config), *_space(found), *_figures(found, memory)]
     for row in range(min(PROGRAMS, len(found.choices)) if seed < CASES else 0):

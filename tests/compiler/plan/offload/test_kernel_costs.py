@@ -105,6 +105,16 @@ def test_operators_are_joined_where_that_costs_clearly_less(
     assert called == wanted
 
 
+def test_what_is_joined_keeps_its_names() -> None:
+    """Those of the operators that would have kernels of their own; of others there are none."""
+    found = Offload(TARGET, lambda _: None, joined_at(16, 189.0, 100.0)).apply(two_pools())
+    named = {let.source: let.joined for let in found.body.lets if let.joined}
+    ((pool, inside),) = named.items()
+    assert pool == "p1"
+    assert inside[-1] == "c1"
+    assert pool not in inside
+
+
 def test_operators_stay_apart_without_costs_and_where_knobs_are_restricted() -> None:
     cheap = joined_at(16, 0.0, 100.0)
     for target, costs in ((TARGET, None), (accelerator(machine("small8"), hiding=False), cheap)):

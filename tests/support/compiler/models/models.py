@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from onnx import ModelProto, TensorProto, helper, numpy_helper
@@ -28,6 +29,31 @@ def convolution(path: Path, shape: Sequence[int | str] = (1, 3, 8, 8)) -> Path:
         [helper.make_tensor_value_info("image", TensorProto.FLOAT, shape)],
         [helper.make_tensor_value_info("out:0", TensorProto.FLOAT, [shape[0], 6])],
         [numpy_helper.from_array(array, name) for name, array in weights.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+def pooled_convolution(path: Path) -> Path:
+    """Write an ONNX file with a convolution, a ReLU and maxima over windows, `conv`, `active` and
+    `pooled`: one layer of `pynq-x` with the memory `edge`."""
+    weights = np.random.default_rng(7).standard_normal((32, 3, 3, 3)).astype(np.float32)
+    windows: dict[str, Any] = {
+        "kernel_shape": [3, 3],
+        "strides": [2, 2],
+        "pads": [1, 1, 1, 1],
+    }
+    graph = helper.make_graph(
+        [
+            helper.make_node("Conv", ["image", "w"], ["conv"], pads=[1, 1, 1, 1]),
+            helper.make_node("Relu", ["conv"], ["active"]),
+            helper.make_node("MaxPool", ["active"], ["pooled"], **windows),
+        ],
+        "pooled_convolution",
+        [helper.make_tensor_value_info("image", TensorProto.FLOAT, (1, 3, 32, 32))],
+        [helper.make_tensor_value_info("pooled", TensorProto.FLOAT, (1, 32, 16, 16))],
+        [numpy_helper.from_array(weights, "w")],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     path.write_bytes(model.SerializeToString())

@@ -7,7 +7,7 @@ import json
 import re
 
 from tandem.workbench.pages.tuning.figures import figures
-from tandem.workbench.pages.tuning.page import Point, Search
+from tandem.workbench.pages.tuning.page import FeatureGain, Point, Search
 from tandem.workbench.pages.tuning.render import render
 from tests.support.scripts.cells import Cells
 from tests.support.workbench.pages.tuning_pages import task_report, tuning_page, unmeasured
@@ -56,6 +56,16 @@ def test_every_chart_is_there() -> None:
 def test_charts() -> None:
     assert [figure.key for figure in figures(tuning_page())] == [
         *("gaps", "predicted", "task-1", "task-2")
+    ]
+
+
+def test_features_are_bars_with_their_parts_of_the_gain() -> None:
+    made = tuning_page(gains=(FeatureGain("threads size", 0.75), FeatureGain("estimate", 0.25)))
+    (figure,) = [figure for figure in figures(made) if figure.key == "features"]
+    (rows,) = figure.spec["datasets"].values()
+    assert rows == [
+        {"feature": "threads size", "gain": 0.75, "text": "75.0%"},
+        {"feature": "estimate", "gain": 0.25, "text": "25.0%"},
     ]
 
 

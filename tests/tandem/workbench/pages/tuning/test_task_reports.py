@@ -23,11 +23,16 @@ def tuned(*arguments: object) -> dict[str, Any]:
     return json.loads(result.stdout)
 
 
-def chart(text: str, key: str) -> list[list[dict[str, Any]]]:
-    """The rows of data of a chart's layers."""
+def spec_of(text: str, key: str) -> dict[str, Any]:
+    """A chart."""
     found = re.search(rf'id="spec-{key}">(.*?)</script>', text)
     assert found is not None
-    spec = json.loads(found[1])
+    return json.loads(found[1])
+
+
+def chart(text: str, key: str) -> list[list[dict[str, Any]]]:
+    """The rows of data of a chart's layers."""
+    spec = spec_of(text, key)
     # Altair writes rows beside the layers, and their names into them.
     return [spec["datasets"][layer["data"]["name"]] for layer in spec["layer"]]
 
@@ -79,3 +84,16 @@ def test_a_report_is_of_a_run() -> None:
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 2
     assert "--report is of a run, which --show is not" in result.stderr
+
+
+def test_features_are_shown_where_enough_was_measured(tmp_path: Path) -> None:
+    few, many = tmp_path / "few.html", tmp_path / "many.html"
+    how = ("--records", tmp_path / "records.jsonl", "--explorer", "random")
+    tuned(*how, "--trials", 6, "--report", few)
+    assert 'id="spec-features"' not in few.read_text()
+    (task,) = tuned(*how, "--trials", 24, "--report", many)["tasks"]
+    assert task["trials"] >= 16
+    (rows,) = spec_of(many.read_text(), "features")["datasets"].values()
+    gains = [row["gain"] for row in rows]
+    assert gains == sorted(gains, reverse=True)
+    assert 0 < sum(gains) <= 1 + 1e-9

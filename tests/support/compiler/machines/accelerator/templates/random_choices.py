@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -88,19 +88,34 @@ _Workload = tuple[Any, Mapping[str, int]]
 _Draw = Callable[[np.random.Generator, HardwareConfig], _Workload]
 
 
+MOST_DRAWS: Final = 500
+"""Workloads that are drawn until one fits a machine."""
+
+
+class NothingFits(Exception):
+    """No drawn workload of a template fits a machine: its memories may hold none at all."""
+
+
 def drawn(
     template: AcceleratorTemplate[Any], seed: int, config: HardwareConfig, count: int
 ) -> Drawn:
-    """A random workload of the template, and at most `count` choices that fit."""
+    """A random workload of the template, and at most `count` choices that fit.
+
+    Raises
+    ------
+    NothingFits
+        None of `MOST_DRAWS` workloads fits the machine.
+    """
     rng = np.random.default_rng(seed)
     machine = AcceleratorTarget.of(config)
-    while True:
+    for _ in range(MOST_DRAWS):
         workload, immediates = DRAWS[type(template)](rng, config)
         choices = template.space(workload, machine).choices()
         fitting = np.flatnonzero(template.fits(workload, choices, machine))
         if len(fitting):
             rows = rng.choice(fitting, min(count, len(fitting)), replace=False)
             return Drawn(template, workload, immediates, choices.where(rows), machine)
+    raise NothingFits(f"{template.name} on {config.name}, seed {seed}")
 
 
 def _between(rng: np.random.Generator, low: int, high: int) -> int:
