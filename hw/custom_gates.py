@@ -41,8 +41,8 @@ def lane_gates(config: HardwareConfig) -> LaneGates:
         lut, dsp, nand2 = lut + more.lut, dsp + more.dsp, nand2 + more.nand2
     ff = _registered_bits(terms, config.alu_stages)
     results = [_width(terms, term) for term in terms.results.values()]
-    # The last stage chooses among the results, and between them and what the lane had before.
-    lut += max(results, default=0) * (len(results) + 1) / 2
+    # A look-up table chooses among four: the results, an operand and the dot product.
+    lut += max(results, default=0) * max(len(results) - 2, 0) / 3
     nand2 += _MUX_NAND2 * sum(results) + _REGISTER_NAND2 * ff
     return LaneGates(lut, ff, dsp, nand2)
 
@@ -71,7 +71,8 @@ def _of_operator(terms: StagedTerms, term: Operator) -> LaneGates:
             small, large = sorted(operands)
             blocks = -(-small // (DSP_WIDTHS[0] - 1)) * -(-large // (DSP_WIDTHS[1] - 1))
             nand2 = (_ADDER_NAND2 + 1.5) * small * large
-            return LaneGates(lut=out * (blocks - 1) / 2, dsp=blocks, nand2=nand2)
+            # Two blocks add up within themselves.
+            return LaneGates(lut=out * max(blocks - 2, 0) / 4, dsp=blocks, nand2=nand2)
         case _:
             return LaneGates(lut=out / 2, nand2=_NAND2_OF_BIT[term.op] * out)
 

@@ -142,9 +142,20 @@ def _narrowed(term: Term, named: StagedTerms) -> Term:
             if named.width_of(left.left) > width + 1:
                 clipped = Cast(width, True, left.left, saturates=True)
                 left = Binary(TermOp.MAX, clipped, left.right)
+        if op in (TermOp.MIN, TermOp.MAX):
+            return _extreme(op, left, right, named)
         return Binary(op, left, right)
 
     return fold(term, Name, Number, binary, lambda cast, term: replace(cast, term=term))
+
+
+def _extreme(op: TermOp, left: Term, right: Term, named: StagedTerms) -> Term:
+    """The lesser or the greater of two terms: one of them, where the other never is."""
+    ordered = (left, right) if op is TermOp.MIN else (right, left)
+    for lesser, greater in (ordered, ordered[::-1]):
+        if named.range_of(lesser)[1] <= named.range_of(greater)[0]:
+            return lesser if op is TermOp.MIN else greater
+    return Binary(op, left, right)
 
 
 def _within(order: list[Operator], limit: int) -> dict[Operator, int]:

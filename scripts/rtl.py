@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 
 from tandem.hw.config_files import load_config
-from tandem.hw.rtl.verilog import generate
 from tandem.hw.synthesis.families import Family
 from tandem.hw.synthesis.nextpnr import SPEEDS, Device
 from tandem.hw.synthesis.resources import Resources
@@ -35,6 +34,7 @@ from tandem.scripts.resources import (
 )
 from tandem.scripts.timing import find_timing, print_timing, timing_json
 from tandem.scripts.verilog_table import print_files
+from tandem.sim.rtl.design import verilog_of
 from tandem.workbench.clock import DEFAULT_SEEDS
 from tandem.workbench.ip.constraints import DEFAULT_MHZ
 from tandem.workbench.ip.names import COMPANION_FILES
@@ -129,7 +129,7 @@ def command(
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
         companion_files = {f"{name} in --output": folder / name for name in COMPANION_FILES}
         check_outputs(companion_files, (config_input(config),), force=force)
-        design = generate(machine, events=not no_events, locations=locations)
+        design = verilog_of(machine, events=not no_events, locations=locations)
         extras = write_design(folder, machine, design, mhz)
         contents = {**design.files, **extras}
         if not as_json:

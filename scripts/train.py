@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
+from warnings import catch_warnings
 
 import typer
 
@@ -15,6 +16,7 @@ from tandem.compiler.quantise.weight_kinds import WeightKind
 from tandem.scripts.command_line import command_line
 from tandem.scripts.completion import complete_model
 from tandem.scripts.console import errors_in_one_line, print_json
+from tandem.scripts.errors import CommandError
 from tandem.scripts.model_options import ThreadsOption
 from tandem.scripts.options import DebugOption, JsonOption, SeedOption
 from tandem.scripts.outputs import ForceOption, check_outputs
@@ -231,7 +233,7 @@ def command(
             check_page(report)
         written = {"--output": output, "--checkpoint": checkpoint, "--report": report}
         check_outputs(written, (*model_inputs(model), data), force=force)
-        with show_activity("train", quiet=as_json) as say:
+        with show_activity("train", quiet=as_json) as say, catch_warnings(action="ignore"):
             training = train(
                 load(model, seed=seed, shapes=by_name(shape or ())),
                 data,
@@ -264,6 +266,8 @@ def command(
             training.save(output)
             if report is not None:
                 write_page(training.page(command_line()), report)
+        if training.unsaved:
+            raise CommandError(f"{output} is written, but no last checkpoint: {training.unsaved}")
         if as_json:
             print_json(_as_json(training, output))
         else:

@@ -37,7 +37,9 @@ FINE = Fraction(1, 8)
 
 
 FRACTION_BITS = 10
-"""Bits of an addend, and of a residual's multiplier, below the point that stay as they are."""
+"""Bits of a residual's multiplier below the point that stay as they are."""
+ADDEND_BITS = 7
+"""Bits of an addend below the point that stay as they are: it is off by a 256th of an output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,21 +53,32 @@ class ShortFactors:
     zero_bits
         Low bits of addends and of residuals' multipliers that should be zeros; fewer are where
         less than `FRACTION_BITS` bits would be left of the shift.
+    addend_zero_bits
+        The same of addends alone, which need `ADDEND_BITS`.
     """
 
     multiplier_bits: int | None = None
     zero_bits: int = 0
+    addend_zero_bits: int = 0
 
     def zeros(self, shift: int) -> int:
-        """The low bits that are zeros with a shift."""
+        """The low bits of a residual's multiplier that are zeros with a shift."""
         return min(self.zero_bits, max(shift - FRACTION_BITS, 0))
+
+    def addend_zeros(self, shift: int) -> int:
+        """The low bits of an addend that are zeros with a shift."""
+        return max(self.zeros(shift), min(self.addend_zero_bits, max(shift - ADDEND_BITS, 0)))
 
     def joined(self, other: ShortFactors) -> ShortFactors:
         """What both ask."""
         widths = [
             bits for bits in (self.multiplier_bits, other.multiplier_bits) if bits is not None
         ]
-        return ShortFactors(min(widths, default=None), max(self.zero_bits, other.zero_bits))
+        return ShortFactors(
+            min(widths, default=None),
+            max(self.zero_bits, other.zero_bits),
+            max(self.addend_zero_bits, other.addend_zero_bits),
+        )
 
 
 ANY_FACTORS = ShortFactors()

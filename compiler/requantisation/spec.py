@@ -218,8 +218,8 @@ class RequantSpec:
         largest = 1 << 31 if bound is None else bound
         longest: Self | None = None
         for shift in range(LARGEST_SHIFT, -1, -1):
-            zeros = short.zeros(shift)
-            found = real.in_units(shift, zero_bits=zeros).with_zeros(zeros)
+            zeros = short.addend_zeros(shift)
+            found = real.in_units(shift, zero_bits=short.zeros(shift)).with_zeros(zeros)
             spec = cls._of(real, found, bound, is_exact)
             if spec is None:
                 continue
@@ -240,8 +240,9 @@ class RequantSpec:
                 return spec
             longest = longest or spec
         if longest is not None:
-            zeros = short.zeros(longest.largest_shift)
-            found = real.in_units(longest.largest_shift, short.multiplier_bits, zeros)
+            shift = longest.largest_shift
+            zeros = short.addend_zeros(shift)
+            found = real.in_units(shift, short.multiplier_bits, short.zeros(shift))
             try:
                 numbers = real.within_tolerance(found, largest, tolerance)
             except QuantisationError:

@@ -160,7 +160,8 @@ def place_netlist(
     nextpnr.run(options, place.folder, place.cache, watch, place.report)
     try:
         return msgspec.json.decode((place.folder / REPORT).read_bytes(), type=dict[str, Any])
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, ValueError) as error:
+        # Of msgspec's or, of bytes that are no text, Python's own.
         raise SynthesisError(f"nextpnr's report cannot be read: {error}") from None
 
 

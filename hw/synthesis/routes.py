@@ -83,7 +83,7 @@ def route_of(seed: int, report: Mapping[str, Any]) -> Route:
         paths = (path for path in report["critical_paths"] if path["from"] == path["to"])
         steps = next(paths)["path"]
         return Route(seed, round(float(clock["achieved"]), 2), tuple(_spans(steps)))
-    except (KeyError, TypeError, ValueError, StopIteration) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, StopIteration) as error:
         raise SynthesisError(f"nextpnr's report cannot be read: {error!r}") from None
 
 

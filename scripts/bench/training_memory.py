@@ -3,7 +3,7 @@
     python -m tandem.scripts.bench.training_memory
 
 Of each network the memory of a step without a limit, and with limits from that
-down to the least that is found: what the plan takes, how many kernels run twice, and the time that
+down to the least that is found: what the plan takes, how many kernels run again, and the time that
 the processor spends on a step, the least of several. Weights after a step are compared bit for bit.
 """
 
@@ -136,7 +136,7 @@ def main() -> None:
         except TrainingError as error:
             least = int(str(error).split(": ")[1].split(" ")[0].replace(",", ""))
         print(f"{title}: {run}")
-        print("| limit | memory | kernels | twice | ms |")
+        print("| limit | memory | kernels | again | ms |")
         print("|---|---|---|---|---|")
         time = measured(whole)
         print(f"| - | {run.total:,} | {whole.memory.steps} | 0 | {time:.1f} |")

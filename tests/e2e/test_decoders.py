@@ -23,6 +23,7 @@ def made(model: object, config: str, engine: str) -> Generated:
     return make_text(decoder, platform, PROMPT, COUNT, sampler)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("model", [ONE_LAYER, ROTARY], ids=["gpt2", "llama"])
 def test_tokens_and_cycles_on_every_engine(model: object) -> None:
     on_cpu = made(model, "cpu", "functional")

@@ -37,7 +37,7 @@ def test_each_property_says_something(claims: Claims, tmp_path: Path) -> None:
     assert not true_of_anything(claims(anything(WriteMaster), config(3)), tmp_path, steps=9)
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize(
     ("claims", "was", "becomes", "broken"),
     [

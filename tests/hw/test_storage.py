@@ -10,9 +10,9 @@ import pytest
 from tandem.hw.config import HardwareConfig
 from tandem.hw.config_files import load_config
 from tandem.hw.features import Feature
-from tandem.hw.rtl.verilog import generate
 from tandem.hw.storage import Kind, Storage, queue_of, storage_of
 from tandem.hw.topology import MemoryId, Unit
+from tandem.sim.rtl.design import verilog_of
 
 ADDRESSES = re.compile(r"^  tandem_oldest_address_(\d+)x(\d+) (?:\\?(\w+)) \(", re.MULTILINE)
 CONFIGS = [load_config("tiny"), load_config("tiny-x")]
@@ -27,14 +27,15 @@ def test_the_queues_are_those_of_the_verilog(config: HardwareConfig) -> None:
     """Widths, depths and names. Three modules read a stream of beats, each with a `buffer`."""
     found = Counter[tuple[str, int, int]]()
     readers = 0
-    for text in generate(config).files.values():
+    texts = verilog_of(config).files.values()
+    for text in texts:
         for width, depth, name in INSTANCE.findall(text):
             found[name, int(width), int(depth)] += 1
         readers += len(re.findall(r"^  tandem_read_stream_\S+ ", text, re.MULTILINE))
     assert readers == 3
     addresses = {
         (name, int(width), int(depth))
-        for text in generate(config).files.values()
+        for text in texts
         for width, depth, name in ADDRESSES.findall(text)
     }
     wanted = Counter[tuple[str, int, int]]()
@@ -50,7 +51,7 @@ def test_the_queues_are_those_of_the_verilog(config: HardwareConfig) -> None:
 @pytest.mark.parametrize("name", ["tiny-w", "small8-w"])
 def test_the_tables_are_those_of_the_verilog(name: str) -> None:
     config = load_config(name)
-    text = generate(config).files["tandem_widener.v"]
+    text = verilog_of(config).files["tandem_widener.v"]
     found = Counter((int(high) + 1, int(last) + 1) for high, last in TABLE.findall(text))
     tables = [one for one in storage_of(config).values() if one.kind is Kind.TABLE]
     assert found == {(one.width, one.depth): one.copies for one in tables}

@@ -64,7 +64,7 @@ TOUR: tuple[tuple[str, ...], ...] = (
     *(("run", "compile"), ("generate",), ("export",), ("soc",), ("disasm", "sim"), ("rtl",)),
     *(("train", "run"), ("tune", "run"), ("search",), ("doctor", "devices")),
 )
-SLOW = ("run", "train", "generate", "rtl", "soc", "tune", "search")
+SLOW = ("run", "train", "generate", "export", "rtl", "soc", "tune", "search")
 # Other tests run these networks on the RTL, and compare them with the CPU.
 COMPARED = ("--check", "--compare")
 

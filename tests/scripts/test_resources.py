@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from tandem.base.cache import default_cache
+from tandem.hw.config_files import load_config
 from tandem.hw.synthesis.families import Family
 from tandem.hw.synthesis.resources import MemoryUse, Resources
 from tandem.hw.topology import MemoryId
 from tandem.scripts.resources import find_resources, print_resources, resources_json
 from tests.support.scripts.terminal import interrupted
+from tests.support.sim.kept_verilog import keep_verilog
 from tests.support.sim.traffic import traffic_design
 
 XC7 = Resources(
@@ -64,6 +66,7 @@ def test_ctrl_c_ends_yosys_and_leaves_nothing(tmp_path: Path) -> None:
     (default_cache() / "yosys").mkdir(parents=True, exist_ok=True)
     # Yosys itself is not to be compiled again.
     (tmp_path / "cache" / "yosys").symlink_to(default_cache() / "yosys")
+    keep_verilog(load_config("tiny"), tmp_path / "cache")
     arguments = ["rtl", "--config", "tiny", "--resources"]
     cache = {"TANDEM_CACHE": str(tmp_path / "cache")}
     interrupted(arguments, b"xc7: ", tmp_path, cache)

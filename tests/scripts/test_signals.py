@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import typer
 
+from tandem.hw.config_files import load_config
 from tandem.scripts.signals import (
     HUNG_UP,
     INTERRUPTED,
@@ -21,6 +22,7 @@ from tandem.scripts.signals import (
     interruptions_in_one_line,
     terminable,
 )
+from tests.support.sim.kept_verilog import keep_verilog
 
 ROOT = Path(__file__).parents[2]
 TIMEOUT = 60
@@ -121,6 +123,7 @@ def test_compilers_end_with_the_command(
     (tmp_path / "program.bin").write_bytes(bytes([3]) + bytes(15))
     (tmp_path / "image.bin").write_bytes(bytes(64))
     cache = tmp_path / "cache"
+    keep_verilog(load_config("tiny"), cache)
     files = ["program.bin", "--image", "image.bin", "-o", "after.bin"]
     process = subprocess.Popen(
         [

@@ -125,6 +125,8 @@ def test_gateware(
     missed = "the system's clock is 71.0 MHz (median of 2): 80 were asked for"
     assert (missed in result.stderr) == bool(status)
 
+    if status:
+        return
     result = soc(*how, "--json", "--force")
     found = json.loads(result.stdout)
     assert found["gateware"]["mhz"] == 71.0

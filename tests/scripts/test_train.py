@@ -117,6 +117,22 @@ def test_a_checkpoint_is_gone_on_from(options: tuple[object, ...], tmp_path: Pat
     assert len(errors.strip().splitlines()) == 1
 
 
+def test_a_full_disk_at_the_last_checkpoint_loses_no_model(
+    options: tuple[object, ...], tmp_path: Path
+) -> None:
+    whole, output, page = (tmp_path / name for name in ("whole.onnx", "full.onnx", "page.html"))
+    assert invoke(*options, "--epochs", 2, "-o", whole)[0] == 0
+    given = (*options, "--epochs", 2, "--checkpoint", "/dev/full", "-o", output, "--report", page)
+    code, printed, errors = invoke(*given)
+    assert (code, printed) == (1, "")
+    assert errors.strip().splitlines()[-1] == (
+        f"error: {output} is written, but no last checkpoint: [Errno 28] No space left on device: "
+        "'/dev/full'"
+    )
+    assert output.read_bytes() == whole.read_bytes()
+    assert page.stat().st_size
+
+
 def test_a_limit_of_memory(options: tuple[object, ...], tmp_path: Path) -> None:
     output = tmp_path / "limited.onnx"
     given = (*options, "--epochs", 1, "-o", output)

@@ -1,4 +1,4 @@
-"""A limit of the memory of intermediate values: some are computed a second time."""
+"""A limit of the memory of intermediate values: some are computed again."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _MACS = 2
 
 @dataclass(frozen=True, slots=True)
 class LimitMemory:
-    """Computes values a second time, late, as far as a limit of memory needs that; the limit is for
-    the tensors that a function computes, without its results.
+    """Computes values again, late, as far as a limit of memory needs that; the limit is for the
+    tensors that a function computes, without its results.
 
     ::
 
@@ -53,12 +53,12 @@ class LimitMemory:
     name: str = "limit-memory"
 
     def apply(self, function: Function) -> Function:
-        """The function, in which kernels may be called twice, and results early.
+        """The function, in which kernels may be called again, and results early.
 
         Raises
         ------
         MemoryLimitError
-            The limit is not met by what can be computed a second time.
+            The limit is not met by what can be computed again.
         GraphError
             The function has branches, or calls functions: its memory is not known ahead.
         """

@@ -3,7 +3,8 @@
 Three parts: cuts of the steps before a split into segments, of which only what crosses a cut is
 kept, for many sizes of segments; of those plans that fit the one that costs least, to which kept
 values are added as long as it fits, the dearest for their size first; and, if no plan fits, values
-taken away as long as that helps.
+taken away as long as that helps. If that does not fit either, a choice is made of its own runs, so
+that steps run a third time and more often.
 """
 
 from __future__ import annotations
@@ -21,12 +22,16 @@ from tandem.compiler.graph.recompute.steps import (
     cost_of,
     in_order,
     live_ranges_of,
+    nested,
+    ran,
     with_second_runs,
 )
 
 _SIZES = 24
 """The sizes of segments that are tried, each a part smaller than the one before."""
 _PART = 0.8
+_ROUNDS = 4
+"""How often a choice is made, each of the runs that the one before has come to."""
 
 
 class MemoryLimitError(GraphError):
@@ -41,7 +46,7 @@ class MemoryLimitError(GraphError):
     def __init__(self, most: int, least: int) -> None:
         super().__init__(
             f"the tensors of the program do not fit in {most:,} bytes: with all that can be "
-            f"computed a second time they take {least:,}"
+            f"computed again they take {least:,}"
         )
         self.most = most
         self.least = least
@@ -53,12 +58,17 @@ class _Plan:
 
     Attributes
     ----------
+    order
+        The runs, with results where the program has them.
+    runs
+        The same with results early, as they are planned.
     peak
         The bytes that are live at a time; a plan takes these or a little more.
     """
 
     kept: frozenset[int]
     split: int
+    order: Runs = field(repr=False)
     runs: Runs = field(repr=False)
     peak: int
     cost: float
@@ -66,6 +76,9 @@ class _Plan:
 
 def limited(steps: Sequence[Step], most: int, splits: Sequence[int] = ()) -> Runs:
     """Runs of the steps whose planned memory is at most `most` bytes.
+
+    Where no choice of second runs fits, the smallest of them is taken for the program, of whose
+    runs some may run again, and so on as long as the least that is found becomes smaller.
 
     Parameters
     ----------
@@ -78,11 +91,26 @@ def limited(steps: Sequence[Step], most: int, splits: Sequence[int] = ()) -> Run
     MemoryLimitError
         None is found.
     """
-    whole = early_results(steps, in_order(steps))
-    if _size(steps, whole) <= most:
-        return whole
-    tried = sorted({*splits, _time_of_peak(steps, whole)} - {0}) or [0]
-    plans = [plan for split in tried for plan in _segmented(steps, split)]
+    order, least = in_order(steps), -1
+    for _ in range(_ROUNDS):
+        whole = early_results(steps, order)
+        if _size(steps, whole) <= most:
+            return whole
+        found, smallest = _fitted(ran(steps, order), most, splits)
+        if found is not None:
+            return nested(order, found.runs)
+        size = _size(steps, nested(order, smallest.runs))
+        order = nested(order, smallest.order)
+        if 0 <= least <= size:
+            break
+        least, splits = size, ()
+    raise MemoryLimitError(most, least)
+
+
+def _fitted(steps: Sequence[Step], most: int, splits: Sequence[int]) -> tuple[_Plan | None, _Plan]:
+    """A plan that fits, or None, and then the smallest one that was found."""
+    tried = sorted({*splits, _time_of_peak(steps, early_results(steps, in_order(steps)))} - {0})
+    plans = [plan for split in tried or [0] for plan in _segmented(steps, split)]
     smallest: _Plan | None = None
     bound = most
     # Tensors may not lie as close as they could: the difference goes off the bound.
@@ -97,13 +125,10 @@ def limited(steps: Sequence[Step], most: int, splits: Sequence[int] = ()) -> Run
         found = min((_grown(steps, plan, bound) for plan in best), key=lambda plan: plan.cost)
         size = _size(steps, found.runs)
         if size <= most:
-            return found.runs
+            return found, found
         bound -= size - most
     smallest = smallest or _shrunk(steps, min(plans, key=lambda plan: plan.peak))
-    size = _size(steps, smallest.runs)
-    if size <= most:
-        return smallest.runs
-    raise MemoryLimitError(most, size)
+    return smallest if _size(steps, smallest.runs) <= most else None, smallest
 
 
 def _size(steps: Sequence[Step], runs: Runs) -> int:
@@ -130,7 +155,7 @@ def _plan(steps: Sequence[Step], kept: frozenset[int], split: int) -> _Plan | No
     if found is None:
         return None
     runs = early_results(steps, found)
-    return _Plan(kept, split, runs, peak(live_ranges_of(steps, runs)), cost_of(steps, runs))
+    return _Plan(kept, split, found, runs, peak(live_ranges_of(steps, runs)), cost_of(steps, runs))
 
 
 def _shrunk(steps: Sequence[Step], plan: _Plan) -> _Plan:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from tandem.compiler.graph.memory import LiveRange
@@ -62,7 +62,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run of a step; a step may have two.
+    """A run of a step; a step may have several.
 
     Attributes
     ----------
@@ -88,9 +88,9 @@ def with_second_runs(steps: Sequence[Step], kept: Collection[int], split: int) -
     """Steps in order, in which steps from `split` on read no tensor of a step before it that is not
     `kept`: such a step runs again before the first that needs it, after those that it needs itself.
 
-    Tensors of the second run are live until they are read for the last time, so that no step has a
-    third one. A step with results is always kept. None if a second run would read an input of the
-    program behind the step that overwrites it.
+    Tensors of the second run are live until they are read for the last time. A step with results is
+    always kept. None if a second run would read an input of the program behind the step that
+    overwrites it.
     """
     runs: list[Run] = []
     first: list[int] = []
@@ -130,6 +130,16 @@ def with_second_runs(steps: Sequence[Step], kept: Collection[int], split: int) -
         runs.append(Run(number, own))
         lost |= step.overwrites
     return tuple(runs)
+
+
+def ran(steps: Sequence[Step], runs: Runs) -> list[Step]:
+    """The steps of a program that consists of runs of others: each run is a step."""
+    return [replace(steps[run.step], reads=run.reads) for run in runs]
+
+
+def nested(runs: Runs, again: Runs) -> Runs:
+    """Runs of the steps that `runs` are of, where `again` are runs of what `ran` makes of them."""
+    return tuple(replace(run, step=runs[run.step].step) for run in again)
 
 
 def live_ranges_of(steps: Sequence[Step], runs: Runs) -> list[LiveRange]:

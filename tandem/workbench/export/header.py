@@ -221,6 +221,8 @@ class Header:
         yield f"    struct tandem_stream streams[{len(self.streams)}];"
         yield "    uint64_t limit;  /* microseconds that a launch may take; 0: any number */"
         yield "    uint64_t cycles; /* of the accelerator, in the last run */"
+        if self.heap:
+            yield "    enum tandem_result result; /* of the accelerator, in the last run */"
         yield "};"
         yield ""
         yield "/* Loads the streams into the accelerator's memory, once; sets `limit` to 0. */"

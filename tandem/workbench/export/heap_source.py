@@ -15,6 +15,21 @@ from tandem.compiler.machines.cpu.network.frames import Frames
 from tandem.runtime.artifact import MAX_CALLS, BranchForm, MakeCell, Manifest, ReadCell, Tensor
 from tandem.runtime.native import ALIGNMENT
 
+HEAP_BYTES: Final = 65536
+"""Of the heap of a program that checks a library, unless it is compiled with another number; in
+WebAssembly of the first, which grows."""
+NO_MEMORY: Final = "NO_MEMORY"
+"""The result of a run whose heap is too small: the same run with a larger one may not be."""
+MACHINE: Final = "MACHINE"
+RESULTS: Final[Mapping[str, str]] = {
+    "OK": "as it should be",
+    "TOO_DEEP": f"more than {MAX_CALLS:,} calls wait for results",
+    "OTHER_FORM": "a value is read that has another form",
+    NO_MEMORY: "the heap is too small",
+    MACHINE: "the accelerator's launch failed, as the network's `result` says",
+}
+"""What a run ended with, in the order of the numbers; the last one beside an accelerator only."""
+
 _HEAP: Final = """\
 static void *allocate(struct state *s, int kind, size_t bytes, size_t aligned)
 {
@@ -266,16 +281,17 @@ class HeapSource:
         """The statement by which a place takes over a result that refers to a cell."""
         return f"refer(s, {place}, (struct cell *)(uintptr_t){result});"
 
-    def header(self) -> Sequence[str]:
-        """What the header says."""
+    def header(self, *, streams: bool) -> Sequence[str]:
+        """What the header says; `streams` if an accelerator is beside."""
         upper = self.name.upper()
+        results = {name: said for name, said in RESULTS.items() if streams or name != MACHINE}
+        width = len(upper) + max(map(len, results)) + 2
+        lines = [f"    {f'{upper}_{name},':{width}} /* {said} */" for name, said in results.items()]
         return (
             "/* What a run ended with. */",
             f"enum {self.name}_result {{",
-            f"    {upper}_OK,",
-            f"    {upper}_TOO_DEEP,   /* more than {MAX_CALLS} calls wait for results */",
-            f"    {upper}_OTHER_FORM, /* a value is read that has another form */",
-            f"    {upper}_NO_MEMORY   /* the heap is too small */",
+            *lines[:-1],
+            lines[-1].replace(",", " ", 1),
             "};",
             "",
         )

@@ -18,6 +18,7 @@ from tandem.runtime.c_platform import Machine, SimulatedPlatform, Stream
 from tandem.sim.driven.machine import DrivenMachine
 from tandem.workbench.errors import ExportError
 from tandem.workbench.export.header import Header, Port
+from tandem.workbench.export.heap_source import HEAP_BYTES, RESULTS
 from tandem.workbench.export.library import Exported
 from tandem.workbench.export.options import PLAIN
 
@@ -33,6 +34,7 @@ def _network_type(header: Header) -> Any:
         ("streams", Stream * len(header.streams)),
         ("limit", ctypes.c_uint64),
         ("cycles", ctypes.c_uint64),
+        *([("result", ctypes.c_int)] if header.heap else []),
     )
     return type("Network", (ctypes.Structure,), {"_fields_": fields})
 
@@ -44,6 +46,8 @@ class HostedLibrary:
     ----------
     compiler, flags
         The C compiler, and its options.
+    heap_bytes
+        Of the heap of a network that has one.
 
     Raises
     ------
@@ -60,10 +64,11 @@ class HostedLibrary:
         compiler: str = "cc",
         flags: tuple[str, ...] = FLAGS,
         interrupt: bool = True,
+        heap_bytes: int = HEAP_BYTES,
     ) -> None:
         if replace(exported.header.options, in_place=None, form=PLAIN.form) != PLAIN:
             raise ExportError("a library with threads, profiles or a file of weights does not run")
-        self._header = exported.header
+        self._header, self._heap_bytes = exported.header, heap_bytes
         self._library = ctypes.CDLL(str(_build(exported, compiler, flags)))
         self._library.tandem_text.restype = ctypes.c_char_p
         self._platform = SimulatedPlatform(machine, interrupt=interrupt)
@@ -79,7 +84,7 @@ class HostedLibrary:
         Raises
         ------
         ExportError
-            The run failed: has the runtime's words.
+            The run failed: has the runtime's words, or the network's of its heap.
         """
         header = self._header
         given = {port.name: np.ascontiguousarray(inputs[port.name]) for port in header.inputs}
@@ -88,16 +93,22 @@ class HostedLibrary:
         }
         arena = aligned_empty((max(header.arena_bytes, 1),), "uint8")
         workspace = aligned_empty((max(header.workspace_bytes, 1),), "uint8")
-        self._check(
-            self._call(
-                "run",
-                ctypes.byref(self._network),
-                _pointers(header.inputs, given),
-                _pointers(header.outputs, outputs),
-                ctypes.c_void_p(arena.ctypes.data),
-                ctypes.c_void_p(workspace.ctypes.data),
-            )
-        )
+        passed = [
+            ctypes.byref(self._network),
+            _pointers(header.inputs, given),
+            _pointers(header.outputs, outputs),
+            ctypes.c_void_p(arena.ctypes.data),
+            ctypes.c_void_p(workspace.ctypes.data),
+        ]
+        if not header.heap:
+            self._check(self._call("run", *passed))
+            return outputs
+        heap = aligned_empty((self._heap_bytes,), "uint8")
+        sized = ctypes.c_void_p(heap.ctypes.data), ctypes.c_size_t(heap.nbytes)
+        ended = self._call("run", *passed, *sized)
+        self._check(self._network.result)
+        if ended:
+            raise ExportError(f"{header.name}: {[*RESULTS.values()][ended]}")
         return outputs
 
     @property

@@ -31,7 +31,7 @@ from tandem.workbench.export.header import Extent, Header, Port
 from tandem.workbench.export.kernels import kernels_of
 from tandem.workbench.export.machine import machine_files
 from tandem.workbench.export.names import c_names_in_order, check_name
-from tandem.workbench.export.network_source import NetworkSource, needs_heap, prefix_of
+from tandem.workbench.export.network_source import NetworkSource, prefix_of
 from tandem.workbench.export.options import PLAIN, LibraryOptions
 from tandem.workbench.export.project import project_files
 from tandem.workbench.export.stream_file import StreamFile, head_bytes, stream_file
@@ -166,8 +166,6 @@ def export_library(
     is_web = triple.startswith("wasm")
     if is_web and streams:
         raise ExportError(f"WebAssembly has no accelerator: {manifest.name} has streams for one")
-    if is_web and (reason := needs_heap(manifest)):
-        raise ExportError(f"{reason}, and a module of WebAssembly is made without")
     kernels = {each.name: each for each in kernels_of(prefix, codes)}
     weights, offsets = _weights(artifact)
     input_ports, output_ports, extents = _ports(manifest)
@@ -196,7 +194,7 @@ def export_library(
         extents,
         tuple(streams.values()),
         config_of(artifact),
-        source.heap.header() if source.heap else (),
+        source.heap.header(streams=bool(streams)) if source.heap else (),
     )
     checked = expected is not None
     results, shapes = _results(header, expected) if expected is not None else ((), {})

@@ -44,16 +44,20 @@ def _platforms(header: Header) -> tuple[str, ...]:
     return (own,) if own == "tandem_bare" else ("tandem_bare", own)
 
 
-def launch_source(name: str) -> Iterator[str]:
-    """The function that runs a stream whose inputs are in its memory."""
+def launch_source(name: str, *, heap: bool) -> Iterator[str]:
+    """The function that runs a stream whose inputs are in its memory; `heap` if the network has
+    one, and results of its own."""
     yield "/* Runs a stream; a step that fails ends the run. */"
     yield "static int launch(struct state *s, int number)"
     yield "{"
     yield f"    struct {name} *network = s->network;"
     yield "    const struct tandem_stream *stream = &network->streams[number];"
     yield ""
-    yield "    s->result = tandem_run(network->machine, stream, network->limit);"
-    yield "    if (s->result != TANDEM_RESULT_OK) return -1;"
+    result = "network->result" if heap else "s->result"
+    yield f"    {result} = tandem_run(network->machine, stream, network->limit);"
+    if heap:
+        yield f"    if ({result} != TANDEM_RESULT_OK) s->result = {name.upper()}_MACHINE;"
+    yield f"    if ({result} != TANDEM_RESULT_OK) return -1;"
     yield "    network->cycles += tandem_cycles(network->machine);"
     yield "    return 0;"
     yield "}"

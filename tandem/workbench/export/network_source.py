@@ -102,15 +102,12 @@ class NetworkSource:
         embed_weights: bool = True,
         in_place: bool = False,
     ) -> NetworkSource:
-        """The source of a network. Raises `ExportError` for streams beside a heap."""
+        """The source of a network."""
         steps: list[Instruction] = [RunStep(number) for number in range(len(manifest.steps))]
         straight = FunctionCode("run", (), (), (), (*steps, Return()), manifest.arena_bytes)
         functions = manifest.functions or (straight,)
         tensors = {each.name: each for each in manifest.tensors}
         frames = place_frames(functions, [name for name in tensors if refers(tensors, name)])
-        reason = needs_heap(manifest)
-        if streams and reason:
-            raise ExportError(f"{reason}, which C has beside no accelerator")
         spelled = c_names(codes)
         names = {code: f"{name}_kernel_{spelled[code]}" for code in codes}
         places = tensors_in_streams(manifest, streams) if in_place else {}
@@ -184,6 +181,7 @@ class NetworkSource:
         yield "struct state {"
         if self.streams:
             yield f"    struct {self.name} *network;"
+        if self.streams and not self.heap:
             yield "    enum tandem_result result;"
         if self.heap:
             yield from self.heap.state()
@@ -203,7 +201,7 @@ class NetworkSource:
         yield "};"
         yield ""
         if self.streams:
-            yield from launch_source(self.name)
+            yield from launch_source(self.name, heap=bool(self.heap))
         if len(self.functions) > 1:
             yield f"static void enter({self._entered});"
             yield ""
@@ -320,7 +318,7 @@ class NetworkSource:
             yield from heap.enter(name, called)
         else:
             yield f"enter(s, {called}, {frame});"
-        if self.streams:
+        if self.streams and not heap:
             yield "if (s->result != TANDEM_RESULT_OK) return -1;"
         for position, output in enumerate(call.outputs):
             if refers(self.tensors, output):
@@ -429,6 +427,8 @@ class NetworkSource:
         yield ""
         if self.streams:
             yield "    network->cycles = 0;"
+            if self.heap:
+                yield "    network->result = TANDEM_RESULT_OK;"
             yield "    s->network = network;"
         yield "    s->inputs = inputs;"
         yield "    s->outputs = outputs;"

@@ -7,6 +7,7 @@ from typing import Final
 
 from tandem.workbench.export.blobs import Blobs
 from tandem.workbench.export.header import Header, Port
+from tandem.workbench.export.heap_source import HEAP_BYTES
 from tandem.workbench.export.machine import failed_source, machine_sources, opened_source
 from tandem.workbench.export.names import c_type
 from tandem.workbench.export.threads import thread_files
@@ -17,8 +18,6 @@ _REALS: Final[Mapping[str, tuple[str, str]]] = {
 }
 """Types whose sums processors may round differently: in C, and how far, as a part of the greatest
 element."""
-_HEAP_BYTES: Final = 65536
-"""Of the program's heap, unless it is compiled with another number."""
 _PRINTED: Final = 8
 """Elements of an output that are printed where there is nothing to compare with."""
 _BEYOND: Final = """\
@@ -174,7 +173,7 @@ def _main(header: Header, checked: bool, shapes: Mapping[str, tuple[int, ...]]) 
     if header.heap:
         memory["heap"] = "HEAP_BYTES"
         yield f"#ifndef {upper}_HEAP_BYTES"
-        yield f"#define {upper}_HEAP_BYTES {_HEAP_BYTES}"
+        yield f"#define {upper}_HEAP_BYTES {HEAP_BYTES}"
         yield "#endif"
     for what, size in memory.items():
         yield f"static unsigned char {what}[{upper}_{size} + {upper}_ALIGNMENT];"
@@ -230,18 +229,23 @@ def _main(header: Header, checked: bool, shapes: Mapping[str, tuple[int, ...]]) 
         yield "    profile.now = now;"
         passed.append("&profile")
     if header.streams:
-        yield f"    result = {name}_run({', '.join(['&network', *passed])});"
-        yield "    if (result != TANDEM_RESULT_OK) return failed(&machine, result);"
-        yield '    printf("cycles %llu\\n", (unsigned long long)network.cycles);'
-    elif header.heap:
-        yield f"    const enum {name}_result result = {name}_run({', '.join(passed)});"
+        passed.insert(0, "&network")
+    called = f"{name}_run({', '.join(passed)})"
+    if header.heap:
+        yield f"    const enum {name}_result ended = {called};"
+    elif header.streams:
+        yield f"    result = {called};"
     else:
-        yield f"    {name}_run({', '.join(passed)});"
+        yield f"    {called};"
+    if header.streams:
+        result = "network.result" if header.heap else "result"
+        yield f"    if ({result} != TANDEM_RESULT_OK) return failed(&machine, {result});"
+        yield '    printf("cycles %llu\\n", (unsigned long long)network.cycles);'
     if options.threads > 1:
         yield f"    {name}_pool_stop(&pool);"
     if header.heap:
-        yield f"    if (result != {upper}_OK) {{"
-        yield '        printf("result %d, with a heap of %ld bytes\\n", (int)result,'
+        yield f"    if (ended != {upper}_OK) {{"
+        yield '        printf("result %d, with a heap of %ld bytes\\n", (int)ended,'
         yield f"            (long){upper}_HEAP_BYTES);"
         yield "        return 1;"
         yield "    }"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tandem.hw.config_files import load_config
-from tandem.hw.rtl.verilog import generate
+from tandem.sim.rtl.design import verilog_of
 from tandem.workbench.errors import ArgumentValueError
 from tandem.workbench.ip.constraints import DEFAULT_MHZ
 from tandem.workbench.verilog_files import write_design
@@ -53,7 +53,7 @@ def generate_core(request: str, folder: Path | None = None) -> None:
     if isinstance(mhz, bool) or not isinstance(mhz, int | float) or mhz <= 0:
         raise ArgumentValueError(f"mhz is {mhz!r}: it must be a number above 0")
     config = load_config(_located(str(parameters["config"]), Path(asked["files_root"])))
-    design = generate(config, events=parameters["events"])
+    design = verilog_of(config, events=parameters["events"])
     place = Path.cwd() if folder is None else folder
     write_design(place, config, design, float(mhz), core=asked["vlnv"])
 

@@ -22,6 +22,7 @@ from tandem.workbench.devices import Accelerator, Cpu
 from tandem.workbench.errors import SocError
 from tandem.workbench.export import LibraryOptions, compiled_with_inputs, export_compiled
 from tandem.workbench.export.header import Header
+from tandem.workbench.export.network_source import needs_heap
 from tandem.workbench.networks import Report
 from tandem.workbench.opened import Opened
 from tandem.workbench.soc.build import build_firmware, build_simulator, check_tools, write_tree
@@ -188,11 +189,14 @@ def make_soc(
 
 
 def _launching(artifact: Artifact) -> list[bool]:
-    """Of each step, whether the accelerator computes it. Raises `SocError` if it computes none."""
+    """Of each step, whether the accelerator computes it. Raises `SocError` if it computes none, and
+    for a network that needs a heap."""
     steps = artifact.manifest.steps
     found = [isinstance(artifact.code[step.code], StreamCode) for step in steps]
     if not any(found):
         raise SocError("the accelerator computes nothing of this network: tandem run --explain")
+    if reason := needs_heap(artifact.manifest):
+        raise SocError(f"{reason}, for which the firmware has no memory")
     return found
 
 

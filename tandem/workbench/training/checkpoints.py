@@ -60,6 +60,8 @@ class State:
         The time that training has taken so far.
     rate
         The learning rate of the last step.
+    unsaved
+        Why the checkpoint at the end could not be written; empty if it was, or none is kept.
     """
 
     step: int
@@ -68,6 +70,7 @@ class State:
     seconds: float = 0.0
     epochs: tuple[Epoch, ...] = field(default=())
     rate: float = 0.0
+    unsaved: str = ""
 
 
 def write_checkpoint(path: Path, state: State, belongs: Mapping[str, str]) -> None:

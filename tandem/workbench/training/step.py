@@ -26,8 +26,8 @@ class StepMemory:
     run
         Its parts.
     steps, again
-        The calls of kernels, and how many of these are second calls, which compute what was not
-        kept.
+        The calls of kernels, and how many of these are not the first ones, which compute what was
+        not kept.
     """
 
     run: RunMemory

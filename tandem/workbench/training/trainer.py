@@ -228,7 +228,8 @@ class Trainer:
         TrainingError
             The checkpoint is damaged or of another training; the loss is no number any more.
         OSError
-            A checkpoint cannot be written; the one before is as it was.
+            A checkpoint before the end cannot be written; the one before is as it was. At the end
+            the state says why (`State.unsaved`), so that the training is not lost.
         """
         about = {**(belongs or {}), "samples": self._samples.digest}
         if checkpoints is not None and checkpoints.path.is_file():
@@ -259,7 +260,10 @@ class Trainer:
         except KeyboardInterrupt:
             save()
             raise
-        save()
+        try:
+            save()
+        except OSError as error:
+            self.state = replace(self.state, unsaved=str(error))
         return self.state
 
     def measure(

@@ -77,6 +77,24 @@ def test_more_stages_are_never_slower() -> None:
     assert found[0] > found[-1]
 
 
+@pytest.mark.parametrize(
+    ("result", "expected"),
+    [
+        ("min(max(a, low), 127)", 2),
+        ("min(max(a, low), 126)", 3),
+        ("min(int7(a), 63)", 1),
+        ("max(64, int7(a) + low)", 3),
+        ("max(int7(a), 64)", 0),
+        ("min(min(a, 5), uint8(b) + 5)", 1),
+    ],
+)
+def test_extremes_that_are_one_side_have_no_gates(result: str, expected: int) -> None:
+    """Of a clip to int8: the nearest byte, and the greater of it and the limit."""
+    parameters = {"low": "int8"} if "low" in result else {}
+    terms = stage_terms(machine((("OWN", result, parameters),), 2).custom_operations, 2)
+    assert len(terms.stages) == expected
+
+
 def test_equal_terms_are_one() -> None:
     operations: Described = (
         ("ONE", "min(a + b, 5)", {}),

@@ -16,6 +16,7 @@ from tandem.hw.config_files import load_config
 from tandem.hw.rtl import verilog
 from tandem.hw.rtl.queue import SHALLOW
 from tandem.hw.rtl.verilog import TOP, VerilogDesign, generate
+from tandem.sim.rtl.design import verilog_of
 
 QUICK = ("tiny", pytest.param("pynq", marks=pytest.mark.exhaustive))
 
@@ -28,15 +29,14 @@ _MEMORY = re.compile(r"^  reg (?:\[\d+:0\] )?(\w+) \[\d+:0\];$", re.M)
 
 
 @cache
-def design(name: str) -> VerilogDesign:
-    """A preset's, generated once."""
-    return generate(load_config(name))
+def design(name: str, *, events: bool = True, locations: bool = False) -> VerilogDesign:
+    """A preset's, generated once; the one of another process, below, is made anew."""
+    return verilog_of(load_config(name), events=events, locations=locations)
 
 
-def test_a_failure_of_yosys_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verilog, "_WRITE", "no_such_pass\n")
+def test_a_failure_of_yosys_is_shown() -> None:
     with pytest.raises(RuntimeError, match=r"^Yosys ended with status 1: .*no_such_pass"):
-        generate(load_config("tiny"))
+        verilog._yosys("no_such_pass\n")
 
 
 def digest(files: dict[str, str]) -> str:
@@ -254,17 +254,17 @@ def test_ports_of_modules_are_clock_reset_inputs_outputs(name: str) -> None:
 
 
 def test_without_events_there_is_no_such_port() -> None:
-    found = generate(load_config("tiny"), events=False)
+    found = design("tiny", events=False)
     assert "events" not in [port.name for port in found.ports]
     assert not re.search(r"\bevents\b", found.files["tandem.v"])
     assert found.modules == design("tiny").modules
 
 
 def test_places_in_source_change_nothing_else() -> None:
-    found = generate(load_config("tiny"), locations=True)
+    found = design("tiny", events=False, locations=True)
     places = re.compile(r'^  \(\* src = "(.*)" \*\)\n', re.M)
     without = {name: places.sub("", text) for name, text in found.files.items()}
-    assert without == design("tiny").files
+    assert without == design("tiny", events=False).files
     joined = "|".join(name for text in found.files.values() for name in places.findall(text))
     named = set(joined.split("|"))
     assert len(named) > 500

@@ -55,7 +55,15 @@ def test_another_program_is_refused(tmp_path: Path, text: str, message: str) -> 
     assert str(caught.value).endswith(message)
 
 
-@pytest.mark.parametrize("written", ["", "echo '{' > report.json", "echo '[1]' > report.json"])
+@pytest.mark.parametrize(
+    "written",
+    [
+        "",
+        "echo '{' > report.json",
+        "echo '[1]' > report.json",
+        'printf \'{"fmax": "\\377"}\' > report.json',
+    ],
+)
 def test_a_report_that_cannot_be_read(tmp_path: Path, written: str) -> None:
     tool = native_nextpnr(script(tmp_path / "tool", written or ":"))
     folder = tmp_path / "work"

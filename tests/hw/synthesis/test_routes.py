@@ -39,7 +39,7 @@ def test_a_path_by_modules() -> None:
     assert sum(span.ns for span in found.critical_path) == 3.75
 
 
-@pytest.mark.parametrize("damage", [{"fmax": {}}, {"critical_paths": []}])
+@pytest.mark.parametrize("damage", [{"fmax": {}}, {"fmax": []}, {"critical_paths": []}])
 def test_a_report_that_is_none(damage: dict[str, Any]) -> None:
     with pytest.raises(SynthesisError, match=r"^nextpnr's report cannot be read: "):
         route_of(1, {**report(), **damage})

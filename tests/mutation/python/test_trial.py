@@ -80,7 +80,10 @@ TESTS = TestsOf(("tests/hw/test_sums.py",), ("tests/sim/test_users.py",), (), ("
 @pytest.mark.parametrize(
     ("place", "new", "rest", "ending", "test"),
     [
-        ("first", "(a - 1)", True, Ending.MIRROR, "tests/hw/test_sums.py::test_first"),
+        pytest.param(
+            *("first", "(a - 1)", True, Ending.MIRROR, "tests/hw/test_sums.py::test_first"),
+            marks=pytest.mark.exhaustive,
+        ),
         ("second", "(a >> 1)", True, Ending.NEAR, "tests/sim/test_users.py::test_twice"),
         ("third", "(a)", False, Ending.SURVIVED, ""),
         pytest.param(

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tandem.hw.config import HardwareConfig
@@ -14,6 +14,7 @@ from tandem.hw.config_files import load_config
 from tandem.hw.features import Feature
 from tandem.hw.isa import MemoryId, work_of
 from tandem.sim.functional import FunctionalEngine
+from tests.support.examples import examples
 from tests.support.hw.configs import UNCOMMON
 from tests.support.hw.vectors import load_vector, vector_names
 from tests.support.sim.launching import launch
@@ -38,7 +39,7 @@ def test_golden_vectors_are_reproduced_bit_for_bit(name: str) -> None:
 
 @pytest.mark.every(3)
 @pytest.mark.parametrize("preset", PRESETS)
-@settings(max_examples=15)
+@examples(8, 80)
 @given(seed=SEEDS)
 def test_random_programs_leave_what_sequential_execution_leaves(preset: str, seed: int) -> None:
     config = load_config(preset)
@@ -49,7 +50,7 @@ def test_random_programs_leave_what_sequential_execution_leaves(preset: str, see
     np.testing.assert_array_equal(memory, case.expected)
 
 
-@settings(max_examples=40)
+@examples(20, 200)
 @given(shape=SHAPES, seed=SEEDS)
 def test_every_shape_of_the_array_works(shape: tuple[int, int, int], seed: int) -> None:
     config = machine_of(*shape)
@@ -62,7 +63,7 @@ def test_every_shape_of_the_array_works(shape: tuple[int, int, int], seed: int) 
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize("config", UNCOMMON, ids=lambda config: config.name)
-@settings(max_examples=15)
+@examples(8, 80)
 @given(seed=SEEDS)
 def test_random_programs_of_uncommon_machines(config: HardwareConfig, seed: int) -> None:
     case = random_program(config, seed, 60)
@@ -72,7 +73,7 @@ def test_random_programs_of_uncommon_machines(config: HardwareConfig, seed: int)
     np.testing.assert_array_equal(memory, case.expected)
 
 
-@settings(max_examples=40)
+@examples(20, 200)
 @given(
     shape=st.tuples(st.integers(0, 4), st.integers(0, 7)),
     features=st.frozensets(st.sampled_from(Feature), min_size=1),
@@ -94,7 +95,7 @@ def test_every_shape_of_the_array_with_extensions(
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize("features", [frozenset(), frozenset(Feature)], ids=["base", "extended"])
-@settings(max_examples=20)
+@examples(10, 100)
 @given(seed=SEEDS)
 def test_cutting_the_run_into_slices_of_one_micro_op_changes_nothing(
     features: frozenset[Feature], seed: int

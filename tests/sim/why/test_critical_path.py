@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tandem.hw.config import HardwareConfig
@@ -18,6 +18,7 @@ from tandem.sim.result import Result
 from tandem.sim.why.critical_path import Edge, EdgeKind, PathFinder
 from tandem.sim.why.lone_loads import LoneLoads
 from tandem.sim.why.times import RunTimes
+from tests.support.examples import examples
 from tests.support.sim.programs import random_program
 from tests.support.sim.why_runs import MEMORIES, run_of
 
@@ -66,7 +67,7 @@ def check(program: Program, result: Result, memory: MemoryModel, begin: int = 0)
             check_edge(edge, program, times)
 
 
-@settings(max_examples=15, deadline=None)
+@examples(8, 80)
 @given(
     st.sampled_from(["tiny", "small8", "small8-x"]),
     MEMORIES,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,21 @@ def outputs(notebook: Any) -> list[str]:
                     output.data[kind] for kind in ("text/html", "text/plain") if kind in output.data
                 ]
     return found
+
+
+def without_output(notebook: Any) -> list[str]:
+    """The code cells that print or end with a value, and have no output stored."""
+    return [
+        cell.source
+        for cell in notebook.cells
+        if cell.cell_type == "code" and not cell.outputs and _shows(ast.parse(cell.source))
+    ]
+
+
+def _shows(tree: ast.Module) -> bool:
+    """Whether a cell prints or ends with a value."""
+    prints = any(isinstance(node, ast.Name) and node.id == "print" for node in ast.walk(tree))
+    return prints or (bool(tree.body) and isinstance(tree.body[-1], ast.Expr))
 
 
 def exercises(notebook: Any) -> dict[str, Any]:

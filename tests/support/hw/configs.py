@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import cycle, islice
+
 from tandem.hw.config import HardwareConfig
 from tandem.hw.config_files import load_config, preset_names
-from tandem.hw.custom_operations import CustomOperation
+from tandem.hw.custom_operations import MOST_STAGES, CustomOperation
 from tandem.hw.features import Feature
 
 COMPUTE_FEATURES = frozenset(Feature) - {Feature.COMPRESSED_WEIGHTS}
@@ -184,6 +186,13 @@ UNCOMMON = (
 )
 
 
+TWO_PASSES = (
+    _operation("HIGH", "int32(a * uint16(b) >> 8)"),
+    _operation("CLIP", "min(max(int32(a + b) >> 8 >> shift, low), 127)", shift="uint3", low="int8"),
+)
+"""A product in full, and what makes int8 of it."""
+
+
 def presets() -> tuple[HardwareConfig, ...]:
     """Every preset."""
     return tuple(load_config(name) for name in preset_names())
@@ -205,3 +214,17 @@ def compressed() -> tuple[HardwareConfig, ...]:
             if config.name in others
         ),
     )
+
+
+def with_operations() -> tuple[HardwareConfig, ...]:
+    """A dozen machines with operations of their own: all of the above that have some, and others
+    that requantise in two passes, in one to four stages."""
+    every = (*presets(), *UNCOMMON)
+    others = [config for config in every if not (config.features or config.alu_operations)]
+    others.sort(key=lambda config: config.log_block_in + config.log_block_out)
+    added = (
+        config.replace(name=f"{config.name}_own", alu_operations=TWO_PASSES, alu_stages=stages)
+        for config, stages in zip(others, cycle(range(1, MOST_STAGES + 1)))
+    )
+    own = [config for config in every if config.alu_operations]
+    return (*own, *islice(added, 12 - len(own)))

@@ -17,6 +17,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from tandem.compiler.machines.accelerator.templates.packed_fields import (
+    FieldError,
+    is_field,
+    packed,
+)
 from tandem.compiler.requantisation.channels import INT16
 from tandem.hw.alu_terms import BITS, Binary, Cast, Name, Number, Term, TermOp, names_of
 from tandem.hw.custom_operations import AnyOperation, CustomOperation
@@ -149,10 +154,29 @@ def _passes(
 
 @dataclass(frozen=True, slots=True)
 class _Bound:
-    """What the names of a term stand for, as far as known."""
+    """What the names of a term stand for, as far as known.
+
+    `fields` are terms of the second operand alone, other than itself, with what they have to be.
+    """
 
     second: Operand | None = None
     parameters: Mapping[str, int] = field(default_factory=dict)
+    fields: tuple[tuple[Term, Values], ...] = ()
+
+    @property
+    def operand(self) -> Operand | None:
+        """The second operand, packed of its fields if there are any.
+
+        Raises
+        ------
+        FieldError
+            No numbers have these fields.
+        """
+        if not self.fields:
+            return self.second
+        if self.second is not None:
+            raise FieldError("an operand beside its own fields")
+        return Values(packed([(term, values.numbers) for term, values in self.fields]))
 
 
 def match_operation(operation: CustomOperation, steps: Sequence[ChainStep]) -> ChainPass | None:
@@ -160,10 +184,14 @@ def match_operation(operation: CustomOperation, steps: Sequence[ChainStep]) -> C
     found = next(_chain(operation, operation.result, len(steps), steps, _Bound(), wraps=True), None)
     if found is None or found.parameters.keys() != {one.name for one in operation.parameters}:
         return None
-    if operation.reads_second != (found.second is not None):
+    try:
+        second = found.operand
+    except FieldError:
+        return None
+    if operation.reads_second != (second is not None):
         return None
     immediate = operation.immediate(found.parameters) if operation.parameters else None
-    return ChainPass(operation, found.second, immediate)
+    return ChainPass(operation, second, immediate)
 
 
 def _chain(
@@ -197,6 +225,8 @@ def _chain(
     if count and (cut := steps[count - 1].cut) is not None:
         yield from _cut_product(operation, term, cut, count, steps, bound)
         return
+    if count > 1 and (cut := steps[count - 2].cut) is not None:
+        yield from _cut_sum(operation, term, cut, count, steps, bound)
     if not (wraps or term.op in _WITHIN):
         return
     if count and term.op is TermOp.SHR and steps[count - 1].op is AluOp.SHR:
@@ -231,6 +261,31 @@ def _cut_product(
                     for own in _operand(operation, amount, Values((cut,)), bound):
                         for both in _operand(operation, side, steps[count - 1].operand, own):
                             yield from _chain(operation, rest, count - 1, steps, both, wraps=False)
+        case _:
+            pass
+
+
+def _cut_sum(
+    operation: CustomOperation,
+    term: Binary,
+    cut: int,
+    count: int,
+    steps: Sequence[ChainStep],
+    bound: _Bound,
+) -> Iterator[_Bound]:
+    """As `_chain`, where the last steps are a product that is cut, and a sum: as one number is
+    added before the cut, whose low bits are zeros."""
+    last = steps[count - 1]
+    if last.op is not AluOp.ADD or not isinstance(last.operand, Values):
+        return
+    match term:
+        case Binary(TermOp.SHR, Binary(TermOp.ADD, left, right), amount):
+            added = Values(tuple(number << cut for number in last.operand.numbers))
+            for rest, side in ((left, right), (right, left)):
+                if "a" in names_of(rest) and "a" not in names_of(side):
+                    for own in _operand(operation, side, added, bound):
+                        product = Binary(TermOp.SHR, rest, amount)
+                        yield from _cut_product(operation, product, cut, count - 1, steps, own)
         case _:
             pass
 
@@ -282,10 +337,8 @@ def _operand(
         case Number(value=value):
             if common == value:
                 yield bound
-        case Cast(term=Name() as name) if isinstance(operand, Values):
-            low, high = side.limits
-            if all(low <= number <= high for number in operand.numbers):
-                yield from _operand(operation, name, operand, bound)
+        case _ if names_of(side) == ("b",) and is_field(side) and isinstance(operand, Values):
+            yield replace(bound, fields=(*bound.fields, (side, operand)))
         case Binary(op=TermOp.MUL, left=left, right=right) if isinstance(operand, Residual):
             for second, factor in ((left, right), (right, left)):
                 if second == Name("b"):

@@ -8,11 +8,15 @@ as flooring twice is flooring once. The product has more than 32 bits; what is l
 so that no x needs to be clipped before. Operations of a machine that compute `a * b >> c` do it in
 one pass. Multiplying M, C, N and 2^s by a power of two changes nothing either, and makes low bits
 zeros: what M's operand and the shift allow is tried.
+
+`a * uint16(b) + (b >> 16 << 16) >> c` adds C before the cut, from the operand that has M too, where
+C has sixteen bits and as many zeros behind them: then a residual is what a clip adds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from tandem.compiler.ir.dtypes import INT32
 from tandem.compiler.machines.accelerator.templates.custom_passes import (
@@ -21,36 +25,58 @@ from tandem.compiler.machines.accelerator.templates.custom_passes import (
     Values,
 )
 from tandem.compiler.requantisation import RequantSpec, ShortFactors
-from tandem.hw.alu_terms import Binary, Cast, Number, TermOp, subterms
+from tandem.hw.alu_terms import Binary, Cast, Number, Term, TermOp, names_of, subterms
 from tandem.hw.custom_operations import CustomOperation
 from tandem.hw.operations import MAX_SHIFT, AluOp
 
 
-def cuts_of(operations: Sequence[CustomOperation]) -> tuple[int, ...]:
-    """The numbers of low bits that operations cut off a product with an operand, ascending."""
-    found = set()
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """A product of an operation that loses its low bits, with what it is multiplied by, and what is
+    added before the cut, if anything is."""
+
+    bits: int
+    factor: Term
+    added: Term | None = None
+
+
+def _cuts(operations: Sequence[CustomOperation]) -> Iterator[_Cut]:
     for operation in operations:
         for part in subterms(operation.result):
             match part:
-                case Binary(TermOp.SHR, Binary(TermOp.MUL), Number(value)):
-                    found.add(value)
+                case Binary(TermOp.SHR, Binary(TermOp.MUL, left, right), Number(bits)):
+                    yield _Cut(bits, right if "a" in names_of(left) else left)
+                case Binary(
+                    TermOp.SHR,
+                    Binary(TermOp.ADD, Binary(TermOp.MUL, left, right), added)
+                    | Binary(TermOp.ADD, added, Binary(TermOp.MUL, left, right)),
+                    Number(bits),
+                ):
+                    yield _Cut(bits, right if "a" in names_of(left) else left, added)
                 case _:
                     pass
-    return tuple(sorted(found))
+
+
+def cuts_of(operations: Sequence[CustomOperation]) -> tuple[int, ...]:
+    """The numbers of low bits that operations cut off a product with an operand, ascending."""
+    return tuple(sorted({cut.bits for cut in _cuts(operations)}))
 
 
 def short_factors(operations: Sequence[CustomOperation]) -> ShortFactors:
     """What integers of requantisations have to be so that these operations compute them."""
-    widths = [
-        side.width - side.signed
-        for operation in operations
-        for part in subterms(operation.result)
-        if isinstance(part, Binary) and part.op is TermOp.SHR
-        if isinstance(part.left, Binary) and part.left.op is TermOp.MUL
-        for side in (part.left.left, part.left.right)
-        if isinstance(side, Cast)
+    found = [*_cuts(operations)]
+    widths = [cut.factor.width - cut.factor.signed for cut in found if isinstance(cut.factor, Cast)]
+    added = [
+        cut.added.right.value
+        for cut in found
+        if isinstance(cut.added, Binary) and cut.added.op is TermOp.SHL
+        if isinstance(cut.added.right, Number)
     ]
-    return ShortFactors(min(widths, default=None), max(cuts_of(operations), default=0))
+    return ShortFactors(
+        min(widths, default=None),
+        max((cut.bits for cut in found), default=0),
+        max(added, default=0),
+    )
 
 
 def cut_chains(

@@ -9,21 +9,27 @@ from string import Template
 
 from tandem.runtime.native import ALIGNMENT
 from tandem.workbench.export.header import Header, Port
+from tandem.workbench.export.heap_source import HEAP_BYTES, NO_MEMORY, RESULTS
 
 FLAGS = "-std=c99 -O2 -ffreestanding -Wall -Wextra -Werror"
 _RUNTIME = "memcpy"
-"""What the compiler makes an instruction of."""
+"""What the module has itself."""
+_MEMORY = "memory.S"
+_STACK = "-z stack-size=1048576 --stack-first"
+"""Of calls that wait; at the begin of memory, whose end stops a run that needs more."""
 
 
 def web_files(header: Header, objects: Sequence[str], *, checked: bool) -> Mapping[str, str]:
     """The files by name: a Makefile, a loader, a check in Node, a page, and a description."""
     name = header.name
     here = files(__package__)
-    texts = {each: (here / each).read_text() for each in ("network.mjs", "check.mjs", "index.html")}
+    written = ("network.mjs", "check.mjs", "index.html", _MEMORY)
+    texts = {file: (here / file).read_text() for file in written}
     return {
         f"{name}.json": json.dumps(_description(header, checked), indent=1) + "\n",
         f"{name}_weights.S": weights_source(name, header.weight_bytes),
-        "Makefile": _makefile(name, objects),
+        "Makefile": _makefile(name, objects, heap=bool(header.heap)),
+        _MEMORY: texts[_MEMORY],
         "network.mjs": texts["network.mjs"],
         "check.mjs": texts["check.mjs"],
         "index.html": Template(texts["index.html"]).substitute(name=name),
@@ -52,6 +58,7 @@ def _description(header: Header, checked: bool) -> Mapping[str, object]:
         "alignment": ALIGNMENT,
         "arena_bytes": header.arena_bytes,
         "workspace_bytes": header.workspace_bytes,
+        "heap": _heap() if header.heap else None,
         "calls": [each for each in header.needs if each != _RUNTIME],
         "checked": checked,
         "inputs": [_tensor(port) for port in header.inputs],
@@ -69,6 +76,15 @@ def _description(header: Header, checked: bool) -> Mapping[str, object]:
     }
 
 
+def _heap() -> Mapping[str, object]:
+    """The heap's first size, the words of results of runs, and the result for which it grows."""
+    return {
+        "bytes": HEAP_BYTES,
+        "results": [*RESULTS.values()],
+        "grows_for": [*RESULTS].index(NO_MEMORY),
+    }
+
+
 def _tensor(port: Port) -> Mapping[str, object]:
     tensor = port.tensor
     return {
@@ -79,8 +95,9 @@ def _tensor(port: Port) -> Mapping[str, object]:
     }
 
 
-def _makefile(name: str, objects: Sequence[str]) -> str:
+def _makefile(name: str, objects: Sequence[str], *, heap: bool) -> str:
     """The Makefile: a module, and a run of it in Node."""
+    stack = f" {_STACK}" * heap
     return f"""# {name}: made by Tandem. Needs Clang and LLVM's linker, and Node for the check.
 # make          the module {name}.wasm
 # make check    runs it once in Node
@@ -91,10 +108,10 @@ NODE = node
 CFLAGS ?= {FLAGS}
 TARGET = --target=wasm32 -msimd128 -mbulk-memory
 EXPORTS = --export={name}_run --export=__heap_base
-OBJECTS = {name}.o {name}_weights.o {" ".join(objects)}
+OBJECTS = {name}.o {name}_weights.o memory.o {" ".join(objects)}
 
 {name}.wasm: $(OBJECTS)
-\t$(LD) --no-entry --allow-undefined $(EXPORTS) -o $@ $(OBJECTS)
+\t$(LD) --no-entry --allow-undefined{stack} $(EXPORTS) -o $@ $(OBJECTS)
 
 {name}_weights.o: {name}_weights.S {name}_weights.bin
 {name}.o: {name}.h
@@ -110,5 +127,5 @@ check: {name}.wasm
 \t$(NODE) check.mjs {name}
 
 clean:
-\trm -f {name}.wasm {name}.o {name}_weights.o
+\trm -f {name}.wasm {name}.o {name}_weights.o memory.o
 """

@@ -7,6 +7,7 @@ const ARRAYS = {
 };
 const PAGE = 65536;
 const POINTER = 4;
+const MOST_HEAP_BYTES = 2 ** 28;
 
 /** Functions of C's mathematics that the network calls, by their names there. */
 function mathematics(names) {
@@ -54,6 +55,10 @@ export class Network {
     this.workspace = this.reserve(description.workspace_bytes);
     this.inputs = this.place(description.inputs);
     this.outputs = this.place(description.outputs);
+    // Behind all others, where it can grow.
+    this.heapBytes = description.heap?.bytes ?? 0;
+    this.mostHeapBytes = MOST_HEAP_BYTES;
+    this.heap = this.reserve(this.heapBytes);
   }
 
   /** The address of memory that is reserved behind what the module has. */
@@ -85,6 +90,7 @@ export class Network {
    * @param {object} given arrays of elements by the names of inputs, in the order of their memory
    * @returns {object} typed arrays by the names of outputs; floats of 16 bits as their bits.
    *     Of results whose extents are known after a run it has these, and nothing beyond
+   * @throws {Error} a run of a network with a heap failed: says why
    */
   run(given) {
     this.description.inputs.forEach((tensor, at) => {
@@ -95,7 +101,7 @@ export class Network {
       }
       elements.set(values);
     });
-    this.run_(this.inputs.struct, this.outputs.struct, this.arena, this.workspace);
+    this.call();
     const found = {};
     this.description.outputs.forEach((tensor, at) => {
       found[tensor.name] = this.elements(tensor, this.outputs.addresses[at]).slice();
@@ -105,6 +111,25 @@ export class Network {
       found[tensor.name] = within(found[tensor.name], tensor.shape, extents);
     }
     return found;
+  }
+
+  /** Runs the module on its buffers; with a heap of twice the size where it was too small. */
+  call() {
+    const buffers = [this.inputs.struct, this.outputs.struct, this.arena, this.workspace];
+    const { heap } = this.description;
+    if (!heap) {
+      this.run_(...buffers);
+      return;
+    }
+    for (;;) {
+      const result = this.run_(...buffers, this.heap, this.heapBytes);
+      if (result === 0) return;
+      if (result !== heap.grows_for || 2 * this.heapBytes > this.mostHeapBytes) {
+        throw new Error(`${heap.results[result]} (a heap of ${this.heapBytes} bytes)`);
+      }
+      this.reserve(this.heapBytes);
+      this.heapBytes *= 2;
+    }
   }
 
   /** The extents of an output that are known after a run, by axis. */

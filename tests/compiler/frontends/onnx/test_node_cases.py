@@ -24,7 +24,7 @@ LIMITS = (
 """Why a model of supported operators may be refused: what `docs/operators.md` says, in messages."""
 UNTESTED = {"GlobalLpPool", "LinearAttention", "Upsample"}
 """Operators that ONNX does not test, or only with others that are not supported."""
-EACH = 3
+EACH = 2
 """The quick cases of an operator."""
 
 

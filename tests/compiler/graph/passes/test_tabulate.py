@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tandem.compiler.graph import Call, Function, Var
@@ -17,6 +17,7 @@ from tandem.compiler.graph.reasons import Reason
 from tandem.compiler.graph.visit import all_lets
 from tandem.compiler.machines.cpu.runner import exact_runner
 from tests.support.compiler.graph.graphs import graph, same_values
+from tests.support.examples import examples
 
 LEAST = 8
 
@@ -189,7 +190,7 @@ UNARY = [
 
 
 @given(data=st.data())
-@settings(max_examples=25, deadline=None)
+@examples(10, 100)
 def test_no_bit_changes(data: st.DataObject) -> None:
     """Of any chain of functions, in native code: the table's and that of the chain itself."""
     dtype, to = (data.draw(st.sampled_from(["int8", "uint8"])) for _ in range(2))

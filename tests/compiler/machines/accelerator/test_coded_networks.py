@@ -26,6 +26,7 @@ def instructions(artifact: Artifact) -> str:
     return "".join(disassemble(Program(code.config, code.program)) for code in codes)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("engine", ["functional", "cycle"])
 @pytest.mark.parametrize(
     ("config", "formats", "group"),

@@ -297,3 +297,41 @@ func @main(n: int64[], length: int64[], x: float32[4]) -> float32[4]:
   return z
 """
 """A loop that makes values and keeps the last of them, and one that makes a long one."""
+
+_WEIGHT = ", ".join(str(number * 37 % 255 - 127) for number in range(64))
+LISTED_LAYERS = (
+    LIST
+    + f"""
+func @layers(n: int64[], x: int8[1, 8], all: List[int8[1, 8]]) -> List[int8[1, 8]]:
+  more = greater(n, int64[](0))
+  r = if more:
+    sums = dense(x, int8[8, 8]({_WEIGHT}), out_dtype=int32)
+    y = requantise(sums, int32[1](20000), int64[1](4194304), shift=23, low=-128, high=127)
+    m = subtract(n, int64[](1))
+    longer = Cons(y, all)
+    t = @layers(m, y, longer)
+    yield t
+  else:
+    yield all
+  return r
+
+func @total(all: List[int8[1, 8]], start: int32[1, 8]) -> int32[1, 8]:
+  r = match all:
+    Nil:
+      yield start
+    Cons(head, tail):
+      wide = cast(head, to=int32)
+      doubled = add(start, start)
+      s = add(doubled, wide)
+      rest = @total(tail, s)
+      yield rest
+  return r
+
+func @main(n: int64[], x: int8[1, 8]) -> int32[1, 8]:
+  none = Nil[int8[1, 8]]()
+  all = @layers(n, x, none)
+  s = @total(all, int32[1, 8](0, 0, 0, 0, 0, 0, 0, 0))
+  return s
+"""
+)
+"""A layer for an accelerator in a loop, whose results are a list."""

@@ -33,7 +33,7 @@ from tests.support.workbench.together import Crash, run_together
 
 PAIRS = (("neoverse-n1", "cortex-a72"), ("rv64gc", "rv64gcv"))
 """Processors of one compiler, between which cases are divided."""
-SAMPLE = 50
+SAMPLE = 25
 TOGETHER = 50
 """Libraries in one program."""
 SEEDS = range(3000, 3200)
@@ -140,7 +140,7 @@ def check_one_by_one(seeds: Sequence[int], processor: str, folder: Path) -> None
 
 @pytest.mark.parametrize("processor", ["cortex-a55", "cortex-a72", "rv64gc"])
 def test_some_integers(tmp_path: Path, processor: str) -> None:
-    assert check_integers(SEEDS[:4], processor, tmp_path) == 4
+    assert check_integers(SEEDS[:2], processor, tmp_path) == 2
 
 
 def test_an_integer_network_without_a_system(tmp_path: Path) -> None:

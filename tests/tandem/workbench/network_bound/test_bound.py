@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tandem.compiler.graph import Function, Var
@@ -22,6 +22,7 @@ from tandem.workbench.network_bound import NetworkBound, Resource, Schedules, ne
 from tandem.workbench.network_bound.bound import bound
 from tandem.workbench.network_bound.needs import stream_needs
 from tests.support.compiler.plan.quantised_graphs import Net, residual_net
+from tests.support.examples import examples
 
 SMALL = load_config("small8")
 SHALLOW = SMALL.replace(log_inp_buffer=9, log_acc_buffer=11, name="shallow")
@@ -55,7 +56,7 @@ def check(found: NetworkBound) -> None:
         assert least.cycles <= found.cycles
 
 
-@settings(max_examples=12, deadline=None)
+@examples(6, 60)
 @given(
     size=st.sampled_from([8, 16, 24]),
     channels=st.sampled_from([3, 8, 20]),
@@ -72,6 +73,7 @@ def test_bounds_are_below_the_exact_cycles(
     check(network_bound(residual_net(size, size + channels, channels), device))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("memory", ["fast", "edge"])
 @pytest.mark.parametrize(
     ("model", "config"),

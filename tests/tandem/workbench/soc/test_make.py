@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import onnx
 import pytest
@@ -16,9 +17,12 @@ from tandem.scripts.bench.mlperf_tiny import MLPERF_TINY
 from tandem.workbench.errors import SocError
 from tandem.workbench.models import ModelOptions
 from tandem.workbench.opened import open_model
-from tandem.workbench.soc import Soc, SocOptions, SocRun, make_soc, soc_processor
+from tandem.workbench.soc import Soc, SocOptions, SocRun, make, make_soc, soc_processor
 from tandem.workbench.soc.description import LEAST_LATENCY
+from tests.support.compiler.graph.data_types import LISTED_LAYERS
+from tests.support.compiler.graph.graphs import graph
 from tests.support.compiler.models.models import convolution
+from tests.support.compiler.plan.offloaded import both
 
 pytest.importorskip("litex", reason="the extra soc")
 
@@ -88,6 +92,18 @@ def test_a_network_without_launches_is_refused(tmp_path: Path) -> None:
     real = open_model(model, ModelOptions(None), None)
     with pytest.raises(SocError, match="the accelerator computes nothing of this network"):
         make_soc(real, options("tiny-x"), tmp_path / "soc")
+    assert not (tmp_path / "soc").exists()
+
+
+def test_a_network_with_a_heap_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, shared = both(graph(LISTED_LAYERS), load_config("tiny-x"))
+    network = SimpleNamespace(artifact=shared)
+    monkeypatch.setattr(make, "compiled_with_inputs", lambda *_, **__: (network, None))
+    model = open_model(str(convolution(tmp_path / "net.onnx")), QUANTISED, None)
+    with pytest.raises(
+        SocError, match=r"\(Nil.*Cons.*\): they need a heap, for which the firmware"
+    ):
+        make_soc(model, options("tiny-x"), tmp_path / "soc")
     assert not (tmp_path / "soc").exists()
 
 

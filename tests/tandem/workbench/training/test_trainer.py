@@ -243,6 +243,15 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_one_before(tmp_path: Pat
         trainer().run(Checkpoints(Path("/dev/full"), seconds=0.0))
 
 
+def test_a_checkpoint_at_the_end_that_cannot_be_written_loses_no_training() -> None:
+    wanted = trainer().run()
+    state = trainer().run(Checkpoints(Path("/dev/full"), seconds=1e9))
+    assert state.unsaved == "[Errno 28] No space left on device: '/dev/full'"
+    assert state.epochs[-1].loss == wanted.epochs[-1].loss
+    for name, array in wanted.arrays.items():
+        np.testing.assert_array_equal(state.arrays[name], array)
+
+
 def test_a_loss_that_is_no_number() -> None:
     wild = replace(OPTIONS, loss=Loss.MSE, rate=1e30)
     x = samples().arrays["x"]

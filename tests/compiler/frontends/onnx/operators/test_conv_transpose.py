@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from onnx import ModelProto, helper
@@ -19,6 +19,7 @@ from tandem.runtime.artifact import Provenance
 from tests.support.compiler.frontends.onnx_models import model
 from tests.support.compiler.plan.offloaded import HOST
 from tests.support.compiler.quantise.networks import called
+from tests.support.examples import examples
 
 Array = NDArray[Any]
 
@@ -68,7 +69,7 @@ def layers(draw: st.DrawFn) -> dict[str, Any]:
     return found
 
 
-@settings(max_examples=20)
+@examples(10, 80)
 @given(layer=layers(), seed=st.integers(0, 999))
 def test_against_numpy(layer: dict[str, Any], seed: int) -> None:
     assume(min(result_of(layer)) > 0)

@@ -45,6 +45,7 @@ from tests.support.compiler.machines.accelerator.templates.random_workloads impo
 )
 from tests.support.compiler.machines.accelerator.templates.streams import stream_of
 from tests.support.compiler.machines.accelerator.templates.wide_spaces import CONFIGS, DrawnLayer
+from tests.support.examples import examples
 
 TEMPLATE = Conv2dOnArray()
 IMMEDIATES = {"SHR": 4, "MAX": 0, "MIN": 127}
@@ -71,7 +72,7 @@ def may_stay(drawn: DrawnLayer, choices: Choices) -> Bools:
     return (np.minimum(weights, image) == 1) | next_image
 
 
-@settings(max_examples=12)
+@examples(6, 60)
 @given(seed=SEEDS, name=st.sampled_from(CONFIGS), engine=st.sampled_from(["functional", "cycle"]))
 def test_results_are_exact(seed: int, name: str, engine: str) -> None:
     DrawnLayer.of(seed, name, draw_conv2d).check_results(engine, 2)
@@ -83,7 +84,7 @@ def test_fits_is_what_lowering_places(seed: int, name: str) -> None:
     DrawnLayer.of(seed, name, draw_conv2d).check_fits()
 
 
-@settings(max_examples=12)
+@examples(6, 60)
 @given(seed=SEEDS, name=st.sampled_from(CONFIGS))
 def test_traffic_and_bounds(seed: int, name: str) -> None:
     DrawnLayer.of(seed, name, draw_conv2d).check_counts(may_stay)

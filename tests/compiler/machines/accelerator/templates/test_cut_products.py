@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tandem.compiler.machines.accelerator.templates.custom_passes import (
     ChainPass,
+    Values,
     chain_cost,
     cover,
+)
+from tandem.compiler.machines.accelerator.templates.custom_passes import (
+    Residual as ChainResidual,
 )
 from tandem.compiler.machines.accelerator.templates.cut_products import (
     cut_chains,
@@ -33,6 +39,8 @@ CLIP = operation(
 )
 ANY = operation("ANY", "min(max(int32(a + b) >> shift, low), 127)", shift="uint5", low="int8")
 
+PACKED = operation("PACKED", "int32(a * uint16(b) + (b >> 16 << 16) >> 8)")
+
 
 def best(spec: RequantSpec, *operations: CustomOperation) -> tuple[ChainPass, ...] | None:
     found = [cover(steps, operations) for steps in cut_chains(spec, operations)]
@@ -47,6 +55,8 @@ def test_what_operations_ask() -> None:
     assert cuts_of((HIGH, TOP, CLIP)) == (8, 16)
     assert short_factors((HIGH, TOP, CLIP)) == ShortFactors(16, 16)
     assert short_factors((CLIP,)) == ShortFactors()
+    assert short_factors((HIGH, PACKED)) == ShortFactors(16, 8, 16)
+    assert cuts_of((PACKED,)) == (8,)
     assert short_factors((operation("WIDE", "a * b >> 4"),)) == ShortFactors(None, 4)
 
 
@@ -76,6 +86,24 @@ def test_more_than_32_bits() -> None:
     assert names(best(RequantSpec(40_001, 0, 20, -128, 127), TOP, ANY)) == ["TOP", "ANY"]
 
 
+def test_a_sum_before_the_cut() -> None:
+    spec = RequantSpec((3, 40_000), (1 << 16, -1 << 20), 20, -128, 127, 1 << 22)
+    found = best(spec, PACKED, CLIP)
+    assert names(found) == ["PACKED", "CLIP"]
+    assert found is not None
+    # Both numbers of a channel in one operand; the clip adds nothing.
+    assert found[0].second == Values((1 << 16 | 3, (-1 << 20) | 40_000))
+    assert found[1].second == Values((0,))
+    with_skip = replace(spec, residuals=(Residual(512),))
+    found = best(with_skip, PACKED, CLIP)
+    assert names(found) == ["PACKED", "CLIP"]
+    assert found is not None
+    assert isinstance(found[1].second, ChainResidual)
+    # Fifteen zeros, or a number of more than sixteen bits before them.
+    for addend in (1 << 15, 1 << 32):
+        assert names(best(replace(spec, addend=addend), PACKED, CLIP)) is None
+
+
 def test_residuals_and_both_orders() -> None:
     spec = RequantSpec(40_001, 512, 20, -128, 127, 1 << 20, (Residual(512),))
     assert names(best(spec, HIGH, CLIP)) == ["HIGH", "ADD", "CLIP"]
@@ -98,14 +126,14 @@ def specs(draw: st.DrawFn) -> RequantSpec:
         bound=1 << draw(st.integers(8, 22)),
         residuals=residuals,
         tolerance=1,
-        short=short_factors((HIGH,)),
+        short=short_factors(draw(st.sampled_from([(HIGH,), (PACKED,)]))),
     )
 
 
 @given(specs(), st.data())
 def test_covers_are_exact(spec: RequantSpec, data: st.DataObject) -> None:
     first, last = spec.limits
-    operations = data.draw(st.permutations((HIGH, CLIP, ANY, TOP)))
+    operations = data.draw(st.permutations((HIGH, CLIP, ANY, TOP, PACKED)))
     for steps in cut_chains(spec, operations):
         made = cover(steps, operations)
         if made is None:
@@ -132,9 +160,16 @@ def test_what_is_asked_is_given(spec: RequantSpec) -> None:
         assert len(found) == 2 + len(spec.residuals)
 
 
-@pytest.mark.parametrize("bits", [0, 4, 8])
-def test_zeros_cost_little(bits: int) -> None:
-    short = ShortFactors(16, bits)
+@pytest.mark.parametrize(
+    ("bits", "short"),
+    [
+        (0, ShortFactors(16)),
+        (8, ShortFactors(16, 8)),
+        (13, ShortFactors(16, 20)),
+        (16, ShortFactors(16, 8, 20)),
+    ],
+)
+def test_zeros_cost_little(bits: int, short: ShortFactors) -> None:
     spec = RequantSpec.from_scales([0.003, 0.0071], [-1234, 77], bound=1 << 20, short=short)
     exact = RequantSpec.from_scales([0.003, 0.0071], [-1234, 77], bound=1 << 20)
     for one, other in zip(spec.per_channel, exact.per_channel, strict=True):

@@ -28,6 +28,7 @@ from tests.support.compiler.machines.accelerator.templates.accelerator_operators
 from tests.support.compiler.machines.accelerator.templates.random_workloads import draw_dense
 from tests.support.compiler.machines.accelerator.templates.streams import stream_of
 from tests.support.compiler.machines.accelerator.templates.wide_spaces import CONFIGS, DrawnLayer
+from tests.support.examples import examples
 
 TEMPLATE = DenseOnArray()
 PYNQ = machine("pynq")
@@ -59,7 +60,7 @@ def cycles(workload: DenseWorkload, choice: Choice, memory: MemoryModel) -> int:
     return found
 
 
-@settings(max_examples=10)
+@examples(5, 50)
 @given(seed=SEEDS, name=st.sampled_from(CONFIGS), engine=st.sampled_from(["functional", "cycle"]))
 def test_results_are_exact(seed: int, name: str, engine: str) -> None:
     DrawnLayer.of(seed, name, draw_dense).check_results(engine, 2)
@@ -71,7 +72,7 @@ def test_fits_is_what_lowering_places(seed: int, name: str) -> None:
     DrawnLayer.of(seed, name, draw_dense).check_fits()
 
 
-@settings(max_examples=10)
+@examples(5, 50)
 @given(seed=SEEDS, name=st.sampled_from(CONFIGS))
 def test_traffic_and_bounds(seed: int, name: str) -> None:
     DrawnLayer.of(seed, name, draw_dense).check_counts(may_stay)

@@ -94,8 +94,8 @@ def check_joined(found: Drawn, predicted: WorkCounts, stream: Stream) -> None:
     assert work.gemm_uops == predicted.products, choice
     counted = predicted.immediate + predicted.tensor + predicted.inputs
     assert counted <= 2 * work.alu_uops <= 4 * counted, choice
-    # Where windows at the edge are of other sizes, an image that was to stay is loaded for each tile
-    # of channels.
+    # Where windows at the edge are of other sizes, an image that was to stay is loaded for each
+    # tile of channels.
     tiles = -(-found.workload.conv.weight[0] // choice["oc"])
     for memory, factor in ((MemoryId.INP, max(2, tiles)), (MemoryId.WGT, 2)):
         elements, _ = copied(stream, memory, Opcode.LOAD)

@@ -16,7 +16,7 @@ TARGETS = [EXACT, replace(EXACT, threads=2), EXACT.without("avx")]
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=["one thread", "two threads", "128 bits"])
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.data())
 def test_some(target: CpuTarget, data: st.DataObject) -> None:
     check(target, data)

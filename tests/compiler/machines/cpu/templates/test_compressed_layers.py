@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tandem.compiler.errors import Refusal
@@ -24,6 +24,7 @@ from tandem.compiler.plan.schedule_template import KernelMatch
 from tandem.hw.weight_formats import FORMATS, INT4, NF4, TERNARY, WeightFormat
 from tests.support.compiler.machines.cpu.compressed import Weights, compiled, run
 from tests.support.compiler.operators.operators import numbers, same
+from tests.support.examples import examples
 
 HOST = CpuTarget.host(1)
 TARGETS = {
@@ -55,7 +56,7 @@ def test_every_format(form: WeightFormat, dtype: str, target: CpuTarget) -> None
 
 
 @given(data=st.data())
-@settings(max_examples=20, deadline=None)
+@examples(8, 80)
 def test_any_shape(data: st.DataObject) -> None:
     form = data.draw(st.sampled_from([*FORMATS, FREE]))
     extents = st.integers(2, 90)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tandem.compiler.graph.constant import Constant
@@ -15,6 +15,7 @@ from tandem.compiler.ir.dtypes import UINT2, UINT4, UINT8
 from tandem.compiler.machines.cpu.codegen import CpuTarget
 from tests.support.compiler.machines.cpu.compressed import compiled, run
 from tests.support.compiler.operators.operators import numbers
+from tests.support.examples import examples
 
 HOST = CpuTarget.host(1)
 TARGETS = {
@@ -76,7 +77,7 @@ def test_every_width(bits: int, zeros: str, target: CpuTarget) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=15, deadline=None)
+@examples(6, 60)
 def test_any_shape(data: st.DataObject) -> None:
     shape = tuple(data.draw(st.lists(st.integers(2, 40), min_size=2, max_size=4)))
     columns, seed = data.draw(st.integers(2, 70)), data.draw(st.integers(0, 99))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tandem.compiler import te
@@ -24,6 +24,7 @@ from tandem.compiler.machines.cpu.templates.register_tiles import Tile
 from tandem.compiler.te import compute, placeholder
 from tests.support.compiler.machines.accelerator.templates import packed_layers
 from tests.support.compiler.operators.operators import Array, numbers, same
+from tests.support.examples import examples
 
 HOST = CpuTarget.host(1)
 TARGETS = {
@@ -67,7 +68,7 @@ def test_against_numpy(rows: int, outputs: int, inputs: int, dtype: str, target:
 
 
 @given(data=st.data())
-@settings(max_examples=20, deadline=None)
+@examples(8, 80)
 def test_any_tile(data: st.DataObject) -> None:
     extents = st.integers(1, 40)
     rows, outputs, inputs = (data.draw(extents) for _ in range(3))

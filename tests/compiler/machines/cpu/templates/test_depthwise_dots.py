@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tandem.compiler import te
@@ -24,6 +24,7 @@ from tandem.compiler.te import Tensor, compute, placeholder
 from tandem.compiler.te.build import program_of
 from tests.compiler.machines.cpu.test_backend import call, runs, typed
 from tests.support.compiler.operators.operators import Array, given_as, numbers, same
+from tests.support.examples import examples
 
 HOST = CpuTarget.host(1)
 SIMD = Simd(64, 32, frozenset(f"vnni_windows_{stride}_16x4" for stride in (1, 2, 3, 4)))
@@ -87,7 +88,7 @@ def test_against_the_operator(
 
 @needs_windows
 @given(data=st.data())
-@settings(max_examples=25, deadline=None)
+@examples(10, 100)
 def test_any_image(data: st.DataObject) -> None:
     rows, columns, channels = (data.draw(st.integers(1, most)) for most in (20, 70, 9))
     kernel = data.draw(st.integers(1, 5)), data.draw(st.integers(2, 9))
