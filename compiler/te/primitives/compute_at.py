@@ -7,11 +7,9 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, cast
 
 from tandem.compiler.ir.boxes import Box, UnboundedBoxError, box, union
-from tandem.compiler.ir.expr import Binary, Expr, Load
+from tandem.compiler.ir.expr import Expr, Load, Var
 from tandem.compiler.ir.interval import Ranges
 from tandem.compiler.ir.interval_ops import Interval
-from tandem.compiler.ir.linear import linear
-from tandem.compiler.ir.operations import BinaryOp
 from tandem.compiler.ir.ops import index
 from tandem.compiler.ir.prove import prove
 from tandem.compiler.ir.simplify import simplify
@@ -19,6 +17,12 @@ from tandem.compiler.ir.stmt import Alloc, Block, For, IterKind, LoopKind, PrimF
 from tandem.compiler.ir.visit import blocks, reads, substitute, variables, writes
 from tandem.compiler.te.build import nest
 from tandem.compiler.te.primitives.base import Primitive
+from tandem.compiler.te.primitives.own_conditions import (
+    LostConditionError,
+    bounds_of_axes,
+    canonical,
+    own_conditions,
+)
 from tandem.compiler.te.tree import (
     NO_OP,
     LoopRef,
@@ -81,7 +85,8 @@ class ComputeAt(Primitive):
         needed = self._needed(body, block, buffer, loop, around)
         # Skip the stage in iterations of the loops around that run no reader.
         guard = _common_guard([each for each in blocks(body) if buffer in read_by(each)], around)
-        new = self._nest(block, needed, ranges_of(around), guard)
+        kept = self._own_conditions(block, ranges_of(loops_on_path(path_to(old, block))))
+        new = self._nest(block, needed, ranges_of(around), guard, kept)
         rest = replace_stmt(body, old, NO_OP)
         alloc = allocated(body)[buffer]
 
@@ -126,8 +131,19 @@ class ComputeAt(Primitive):
         shape = [axis.extent for axis in block.axes(IterKind.SPATIAL)]
         return union(boxes, shape, outer)
 
+    def _own_conditions(self, block: Block, loops: Ranges) -> tuple[Expr, ...]:
+        try:
+            return own_conditions(block, loops.keys())
+        except LostConditionError as error:
+            self.refuse(f"{self.stage} is computed where {error}: compute_at comes before split")
+
     def _nest(
-        self, block: Block, needed: Box, outer: dict[str, Interval], around: tuple[Expr, ...]
+        self,
+        block: Block,
+        needed: Box,
+        outer: dict[str, Interval],
+        around: tuple[Expr, ...],
+        kept: tuple[Expr, ...],
     ) -> Stmt:
         """The stage's new loops over the box: the axes get new values, the block's body stays."""
         store = block.body
@@ -139,6 +155,7 @@ class ComputeAt(Primitive):
             )
         lower, shape = iter(needed.lower), iter(needed.shape)
         axes, iters, guard = [], [], list(around)
+        values: dict[str, Expr] = {}
         for axis in block.iters:
             var = LoopRef(self.stage, axis.var.name).var
             extent, value = axis.extent, cast(Expr, var)
@@ -148,8 +165,11 @@ class ComputeAt(Primitive):
                 value = simplify(next(lower) + var, ranges)
                 conditions = (index(0) <= value, value < axis.extent)
                 guard += [test for test in conditions if not prove(test, ranges)]
+            if isinstance(axis.value, Var):
+                values[axis.value.name] = value
             axes.append((axis.var.name, extent))
             iters.append(replace(axis, value=value))
+        guard += [substitute(test, values) for test in kept]
         return nest(self.stage, axes, replace(block, iters=tuple(iters), guard=tuple(guard)))
 
 
@@ -216,14 +236,10 @@ def _covers(
 ) -> bool:
     """Whether a block writes all boxes in `read`, in every iteration that runs the reader."""
     inner = ranges_of(loops_on_path(path_to(alloc, writer)))
-    shape_tests = {
-        _canonical(test)
-        for axis in writer.iters
-        for test in (index(0) <= axis.value, axis.value < axis.extent)
-    }
+    shape_tests = bounds_of_axes(writer)
     for test in writer.guard:
         shared = test in reader.guard and not variables(test) & inner.keys()
-        if not shared and _canonical(test) not in shape_tests:
+        if not shared and canonical(test) not in shape_tests:
             return False
     stores = [each.indices for each in writes(writer)]
     if not stores:
@@ -231,15 +247,6 @@ def _covers(
     ranges = ranges_of(outer)
     (written,) = _boxes_of(writer, stores[-1:], inner, ranges, alloc.buffer.shape)
     return all(_within(each, written, alloc, ranges) for each in read)
-
-
-def _canonical(test: Expr) -> object:
-    """A key of a condition: comparisons of equal sums have equal keys."""
-    match test:
-        case Binary(op=BinaryOp.LT | BinaryOp.LE as op, left=left, right=right):
-            return op, linear(left - right)
-        case _:
-            return test
 
 
 def _within(read: Box, written: Box, alloc: Alloc, ranges: dict[str, Interval]) -> bool:

@@ -65,6 +65,32 @@ def test_a_sum_inside_its_reader() -> None:
     agree(at, start)
 
 
+def rows_summed(terms: int) -> Schedule:
+    """Sums of rows in four partial results each, the last of which have fewer terms."""
+    x, k = placeholder((9, terms), INT32, "x"), reduce_axis(terms, "k")
+    start = Schedule.of(compute((9,), lambda i: sum(x[i, k], axis=k), "y", ("i",)))
+    return start.rfactor("y", "k", 4, "partial").split("y", "i", 5, ("i", "i_t"))
+
+
+@pytest.mark.parametrize("terms", [33, 35, 36])
+def test_the_terms_that_there_are(terms: int) -> None:
+    """The condition of partial results stays, on the new loops."""
+    start = rows_summed(terms)
+    found = start.compute_at("partial", "y", "i")
+    assert (f"partial.k * 4 + partial.k_r < {terms}" in str(found)) == (terms % 4 > 0)
+    agree(found.vectorize("partial", "k_r"), start)
+
+
+def test_terms_in_loops_that_were_split_are_refused() -> None:
+    split = rows_summed(35).split("partial", "k", 3)
+    with pytest.raises(
+        ScheduleError, match=r"partial is computed where .* < 35: compute_at comes before split"
+    ):
+        split.compute_at("partial", "y", "i")
+    whole = rows_summed(36)
+    agree(whole.split("partial", "k", 3).compute_at("partial", "y", "i"), whole)
+
+
 def test_two_readers_inside_one_loop() -> None:
     a = placeholder((12,), INT32, "a")
     b = compute((12,), lambda i: a[i] * 3, "b")
