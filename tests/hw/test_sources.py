@@ -14,7 +14,7 @@ LOADED = """
 import sys
 from tandem.hw.config import HardwareConfig
 from tandem.hw.rtl.verilog import generate
-generate(HardwareConfig(log_block_in=2, log_block_out=2))
+generate(HardwareConfig(log_block_in=3, log_block_out=3))
 print(*(name for name, module in sys.modules.items() if not hasattr(module, "__path__")))
 """
 """Prints the modules that are loaded when Verilog has been made, without packages."""
