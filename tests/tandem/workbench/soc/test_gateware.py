@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -82,11 +81,15 @@ def tools(monkeypatch: pytest.MonkeyPatch) -> Tools:
     return found
 
 
-@cache
-def sources(processor: str) -> SocSources:
-    """Of a system with a processor, made once."""
-    with TemporaryDirectory() as name:
-        return made_in(Path(name), processor)
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], SocSources]:
+    """Makes the sources of a system with a processor, each once."""
+
+    @cache
+    def make(processor: str) -> SocSources:
+        return made_in(tmp_path_factory.mktemp(processor), processor)
+
+    return make
 
 
 def made_in(folder: Path, processor: str) -> SocSources:
@@ -101,7 +104,9 @@ def made_in(folder: Path, processor: str) -> SocSources:
 
 
 @pytest.mark.parametrize("processor", ["vexriscv", "picorv32"])
-def test_a_chip(tools: Tools, tmp_path: Path, processor: str) -> None:
+def test_a_chip(
+    tools: Tools, sources: Callable[[str], SocSources], tmp_path: Path, processor: str
+) -> None:
     made = sources(processor)
     options = GatewareOptions(Device.ECP5_45, 8, 2, 62.5)
     (tmp_path / "ecp5").mkdir()
@@ -154,7 +159,7 @@ def test_a_system_is_fast_enough_by_its_median() -> None:
 
 
 def test_other_addresses_are_refused(
-    tools: Tools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tools: Tools, sources: Callable[[str], SocSources], tmp_path: Path
 ) -> None:
     made = sources("vexriscv")
     other = SocMap(made.addresses.regions, {"clock_cycles": 4}, made.addresses.interrupts)

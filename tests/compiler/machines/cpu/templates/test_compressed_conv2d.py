@@ -76,13 +76,11 @@ def check(
 PADDED = body("padding=[1, 0, 1, 2], strides=[2, 1]")
 
 
-@pytest.mark.every(2)
 @pytest.mark.parametrize("form", [*FORMATS, FREE], ids=lambda form: form.name)
 def test_every_format(form: WeightFormat) -> None:
     check(Weights.windows(form, (40, 80, 3, 2), 32), (1, 80, 7, 5), "int8", HOST, PADDED)
 
 
-@pytest.mark.every(2)
 @pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
 @pytest.mark.parametrize("form", [INT4, BINARY], ids=lambda form: form.name)
 def test_other_instructions(form: WeightFormat, target: CpuTarget) -> None:
@@ -95,7 +93,7 @@ def test_unsigned_data(target: CpuTarget) -> None:
 
 
 @given(data=st.data())
-@examples(4, 40)
+@examples(10, 100)
 def test_any_shape(data: st.DataObject) -> None:
     form = data.draw(st.sampled_from([*FORMATS, FREE]))
     height, width, stride, dilation = (data.draw(st.integers(1, 3)) for _ in range(4))
