@@ -84,6 +84,7 @@ PARTS = {
         "docs/tuner",
         "docs/sketches",
         "docs/machine-search",
+        "docs/discover",
         "docs/verification",
         "docs/foundations",
     ),

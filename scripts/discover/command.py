@@ -91,11 +91,10 @@ def command(
     synthesise: Annotated[
         bool,
         typer.Option(
-            "--synthesise",
-            help="Have Yosys count the gates of the machine with the operations and without: takes "
-            "minutes.",
+            "--synthesise/--no-synthesise",
+            help="Whether Yosys counts the gates of finalists, or estimates are enough.",
         ),
-    ] = False,
+    ] = True,
     output: Annotated[
         Path | None,
         typer.Option(

@@ -36,15 +36,15 @@ def print_found(console: Console, found: Found) -> None:
             "reached",
         ],
     )
-    for each in found.networks:
+    for network in found.networks:
         networks.add_row(
-            each.model + (", held out" if each.held_out else ""),
-            percentage(each.alu_share),
-            whole_number(each.before),
-            whole_number(each.after),
-            f"{each.ratio:.3f}",
-            whole_number(each.extended),
-            percentage(each.reached),
+            network.model + (", held out" if network.held_out else ""),
+            percentage(network.alu_share),
+            whole_number(network.before),
+            whole_number(network.after),
+            f"{network.ratio:.3f}",
+            whole_number(network.extended),
+            percentage(network.reached),
         )
     print_table(console, networks)
     cost = found.area.cost

@@ -160,7 +160,7 @@ class Found:
     config
         The base machine with the operations.
     candidates, dropped
-        The number of candidates; and what has no room in the instruction.
+        The number of candidates; and what does not fit the instruction.
     front
         The sets that no other beats in estimated cycles without more gates.
     greedy

@@ -8,11 +8,11 @@ from math import inf
 
 from tandem.base.cache import content_key
 from tandem.compiler.machines.accelerator.discovery.candidates import Candidate
-from tandem.compiler.machines.accelerator.discovery.costs import SetCost
+from tandem.compiler.machines.accelerator.discovery.costs import SetCost, tables_of
 from tandem.compiler.tune.pool import Pool
 from tandem.hw.alu_terms import print_term
 from tandem.hw.config import HardwareConfig
-from tandem.hw.config_files import dump_config
+from tandem.hw.config_files import load_config
 from tandem.hw.synthesis.families import Family
 from tandem.hw.synthesis.synthesize import synthesize
 from tandem.sim.rtl.design import verilog_of
@@ -21,6 +21,8 @@ from tandem.workbench.discovery.measure import Answer, Question
 
 Say = Callable[[str], None]
 PROOF_SECONDS = 60.0
+COUNTED = "tiny"
+"""The machine whose gates Yosys counts; what operations take is the same in all lanes."""
 
 
 @dataclass(frozen=True)
@@ -68,18 +70,25 @@ class Judges:
         return verdict
 
     def synthesised(self, baseline: HardwareConfig, config: HardwareConfig) -> SetCost:
-        """What Yosys counts beside the base machine. Raises as `synthesize`."""
-        (lut, dsp), (more_lut, more_dsp) = (self._counted(one) for one in (baseline, config))
-        return SetCost(more_lut - lut, more_dsp - dsp, (more_lut - lut) / lut)
+        """What Yosys counts beside the base machine: in the lanes of a small machine with the same
+        operations. Raises as `synthesize`."""
+        small = load_config(COUNTED)
+        operations, stages = config.alu_operations, config.alu_stages
+        own = self._counted(small.replace(alu_operations=operations, alu_stages=stages))
+        before = self._counted(small)
+        lanes = baseline.acc_lanes / small.acc_lanes
+        lut, dsp = (round(lanes * (more - less)) for more, less in zip(own, before, strict=True))
+        return SetCost(lut, dsp, lut / tables_of(baseline))
 
     def _counted(self, config: HardwareConfig) -> tuple[int, int]:
-        design = verilog_of(config.replace(name="counted"))
-        key = content_key(
-            "gates", dump_config(config.replace(name="_")), *map(str, design.files.values())
-        )
+        design = verilog_of(config)
+        files = sorted(design.files.items())
+        key = content_key("gates", *(text for file in files for text in file))
         found = self.judged.get(key)
         if found is None:
-            resources = synthesize(design, Family.XC7, report=self.say)
+            names = ", ".join(operation.name for operation in config.alu_operations) or "none"
+            self.say(f"Yosys counts {names}")
+            resources = synthesize(design, Family.XC7)
             found = resources.lut, resources.dsp
             self.judged.put(key, found)
         lut, dsp = found

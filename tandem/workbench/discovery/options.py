@@ -27,8 +27,7 @@ class Options:
     finalists
         The number of sets whose networks are compiled.
     synthesise
-        Whether Yosys counts the gates of the base machine and of finalists, best first, until one
-        is within the budget.
+        Whether Yosys counts the gates of finalists, or estimates are enough.
     judged
         The file of what was judged; None for one in the cache.
     jobs

@@ -86,7 +86,7 @@ def run(options: Options, say: Say) -> Found:
     Raises
     ------
     SearchError
-        The machine has no room for operations, or no set of them makes the networks faster.
+        The machine cannot have operations, or no set of them makes the networks faster.
     CompilerError
         A network cannot be compiled.
     """
@@ -121,7 +121,7 @@ def run(options: Options, say: Say) -> Found:
         grown = greedy(rater, few, most, options.budget)
         finalists = _finalists(options, found, sets, judges)
         after = _measured(judges, questions, finalists)
-        chosen, area = _best(options, judges, finalists, before, after)
+        chosen, area = _best(options, finalists, before, after)
         own = after[finalists.index(chosen)]
         config = chosen.config.replace(name=baseline.name[: NAME_LENGTH - len(SUFFIX)] + SUFFIX)
         networks = [
@@ -190,8 +190,12 @@ def _finalists(
             continue
         if any(judges.proof(one) != "proved" for one in chosen):
             continue
-        seen.add(rated.cycles)
         config = with_operations(options.baseline, [one.operation for one in chosen])
+        if options.synthesise:
+            cost = judges.synthesised(options.baseline, config)
+            if not cost.within(options.budget):
+                continue
+        seen.add(rated.cycles)
         finalists.append(_Finalist(rated, chosen, config, cost))
     if not finalists:
         raise SearchError(
@@ -225,28 +229,21 @@ def _measured(
 
 def _best(
     options: Options,
-    judges: Judges,
     finalists: Sequence[_Finalist],
     before: Sequence[Answer],
     after: Sequence[Sequence[Answer]],
 ) -> tuple[_Finalist, Area]:
-    """The finalist with the fewest exact cycles that makes no network slower, and is within the
-    budget by Yosys too if that was asked for."""
+    """The finalist with the fewest exact cycles that makes no network slower."""
     rated = [
         (one.ratio(before, answers), one.cost.lut, at)
         for at, (one, answers) in enumerate(zip(finalists, after, strict=True))
     ]
-    for ratio, _, at in sorted(rated):
-        if ratio >= 1:
-            break
-        if not options.synthesise:
-            return finalists[at], Area(finalists[at].cost, MODEL)
-        cost = judges.synthesised(options.baseline, finalists[at].config)
-        if cost.within(options.budget):
-            return finalists[at], Area(cost, SYNTHESIS)
+    ratio, _, at = min(rated)
+    if ratio < 1:
+        return finalists[at], Area(finalists[at].cost, SYNTHESIS if options.synthesise else MODEL)
     raise SearchError(
-        f"{len(finalists)} sets of operations were compiled: none is within the budget and makes "
-        f"no network slower"
+        f"{len(finalists)} sets of operations were compiled: none makes all networks faster, "
+        f"or as fast"
     )
 
 
@@ -277,7 +274,7 @@ def _compared(
 
 def _extended(config: HardwareConfig) -> HardwareConfig | None:
     """The machine with the extension that a person made: requantisation in a pass, and residuals
-    from INP. None if it has it already, or its encoding has no room."""
+    from INP. None if it has it already, or its instructions do not fit."""
     features = frozenset({Feature.REQUANTISE, Feature.INPUT_OPERANDS})
     if features <= config.features:
         return None

@@ -214,7 +214,7 @@ def _narrowed(
     bits = sum(parameter.width for parameter in parameters.values())
     if bits <= PARAMETER_BITS:
         return ""
-    reason = f"parameters of {bits} bits: the instruction has room for {PARAMETER_BITS}"
+    reason = f"parameters of {bits} bits: the instruction has {PARAMETER_BITS} for them"
     factors = [at for at in parameters if numbered[at].op in _MODULAR]
     if not factors:
         return reason

@@ -77,15 +77,19 @@ def _slowest(operations: Sequence[CustomOperation], stages: int) -> int:
 
 
 def free_opcodes(config: HardwareConfig) -> int:
-    """The number of operations that a machine's instructions have room for."""
+    """The number of opcodes of operations that a machine could still have."""
     free = free_numbers(config.operations, 1 << ALU_OPCODE_BITS)
     return len(free) - len(config.alu_operations)
 
 
 def cost_of(config: HardwareConfig, operations: Sequence[CustomOperation]) -> SetCost:
-    """What operations take beside a machine that has room for them."""
+    """What operations take beside a machine that has opcodes for them."""
     more = with_operations(config, operations)
     base, own = lane_gates(config), lane_gates(more)
     lut = round(config.acc_lanes * (own.lut - base.lut))
-    whole = resource_model(Family.XC7).resources(config)["lut"]
-    return SetCost(lut, config.acc_lanes * (own.dsp - base.dsp), lut / whole)
+    return SetCost(lut, config.acc_lanes * (own.dsp - base.dsp), lut / tables_of(config))
+
+
+def tables_of(config: HardwareConfig) -> int:
+    """The look-up tables of a machine on a 7-series FPGA, by the model."""
+    return resource_model(Family.XC7).resources(config)["lut"]

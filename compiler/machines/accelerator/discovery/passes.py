@@ -140,8 +140,8 @@ def _shortest(length: int, edges: Sequence[_Edges]) -> Cost | None:
     for end in range(1, length + 1):
         found = (
             _sum(ahead, cost)
-            for each in edges
-            for begin, cost in each.get(end, ())
+            for runs in edges
+            for begin, cost in runs.get(end, ())
             if (ahead := best[begin]) is not None
         )
         best.append(min(found, default=None))

@@ -87,7 +87,7 @@ def greedy(rater: Rater, candidates: Sequence[int], most: int, budget: Budget) -
         fitting = [each for each in grown if each.cost.within(budget) and each.ratio < best.ratio]
         if not fitting:
             break
-        best = min(fitting, key=lambda each: each.order)
+        best = min(fitting, key=lambda one: one.order)
     return best
 
 
@@ -106,7 +106,7 @@ def all_sets(rater: Rater, candidates: Sequence[int], most: int) -> Iterator[Rat
 def front(sets: Iterable[RatedSet]) -> tuple[RatedSet, ...]:
     """The sets that no other beats in cycles without more gates, fewest cycles first."""
     found: list[RatedSet] = []
-    for one in sorted(sets, key=lambda each: each.order):
+    for one in sorted(sets, key=lambda rated: rated.order):
         if not found or one.cost.lut < found[-1].cost.lut:
             found.append(one)
     return tuple(found)
@@ -151,17 +151,17 @@ def shortlist(
         others = tuple(other for other in chosen if other != one)
         without = rater.cycles(others)[1]
         ratios = {
-            each: rater.cycles(tuple(sorted((*others, each))))[1]
-            for each in candidates
-            if kind(each) == kind(one) and each not in others
+            other: rater.cycles(tuple(sorted((*others, other))))[1]
+            for other in candidates
+            if kind(other) == kind(one) and other not in others
         }
         variants = sorted(
             (
-                each
-                for each, ratio in ratios.items()
+                other
+                for other, ratio in ratios.items()
                 if ratio <= reached + NEARLY * (without - reached)
             ),
-            key=lambda each: (rater.cost(each).lut, ratios[each], each),
+            key=lambda other: (rater.cost(other).lut, ratios[other], other),
         )
         found = dict.fromkeys((*variants[:VARIANTS], *found))
     alone = sorted(candidates, key=lambda one: (rater.cycles((one,))[1], one))

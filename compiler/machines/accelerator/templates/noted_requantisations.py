@@ -1,4 +1,4 @@
-"""Requantisations as templates meet them, for those who ask what a layer's passes have to compute."""
+"""Requantisations as templates meet them: what a layer's passes have to compute."""
 
 from __future__ import annotations
 
