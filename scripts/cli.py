@@ -36,6 +36,9 @@ VERBS = {
         "tandem.scripts.tune.command", "Find schedules for the layers of a network.", _SEARCHES
     ),
     "search": Verb("tandem.scripts.search.command", "Find machines for networks.", _SEARCHES),
+    "discover": Verb(
+        "tandem.scripts.discover.command", "Find operations of the ALU for networks.", _SEARCHES
+    ),
     "devices": Verb("tandem.scripts.devices", "List what networks can run on here.", _INSTALLATION),
     "doctor": Verb(
         "tandem.scripts.doctor",

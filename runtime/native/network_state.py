@@ -9,8 +9,9 @@ from typing import Final
 
 from tandem.runtime.native.pool_state import CallState
 
-POLL_AFTER: Final = 100_000
-"""Loops and calls that begin between two looks at signals: below 1 ms."""
+POLL_AFTER: Final = 1_000
+"""Loops and calls that begin between two looks at the clock: some microseconds, or a tenth of a
+second where values of a megabyte are moved."""
 
 
 class Failure(Enum):
@@ -56,7 +57,7 @@ class NetworkState(Structure):
     waiting
         The number of calls that wait for the result of another.
     until_poll
-        How often loops and calls may begin before it is asked whether the run is to be stopped.
+        How often loops and calls may begin before the clock tells whether it is time for `poll`.
     failure, failed
         The number of a `Failure`, or 0, and that of the function that was called.
     free

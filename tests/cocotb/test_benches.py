@@ -18,7 +18,7 @@ RUNS = [
     pytest.param(TINY, ("bench_registers", "bench_programs"), id="tiny", marks=LONG),
     pytest.param(TINY, ("bench_faults", "bench_stops"), id="tiny-stopped", marks=LONG),
     pytest.param(EXTENDED, ("bench_extensions",), id="tiny-x"),
-    pytest.param(COMPRESSED, ("bench_codes",), id="tiny-w"),
+    pytest.param(COMPRESSED, ("bench_codes",), id="tiny-w", marks=LONG),
     pytest.param(WIDE, ("bench_programs",), id="wide", marks=LONG),
 ]
 

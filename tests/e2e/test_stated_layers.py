@@ -37,7 +37,7 @@ def check(layer: StatedLayer, preset: str) -> None:
     assert (to_half <= float(FINE) + np.abs(steps) * 2.0 ** (1 - MULTIPLIER_BITS)).all()
 
 
-@settings(max_examples=6)
+@settings(max_examples=3)
 @given(layer=stated_layers(), preset=st.sampled_from(_PRESETS))
 def test_layers(layer: StatedLayer, preset: str) -> None:
     check(layer, preset)

@@ -189,7 +189,7 @@ FAULTS = [
 ]
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize(("was", "becomes", "broken"), FAULTS)
 def test_fault_is_found(was: str, becomes: str, broken: str, tmp_path: Path) -> None:
     generator = planted(BurstGenerator, (was, becomes))

@@ -72,7 +72,7 @@ def test_each_property_says_something(tmp_path: Path) -> None:
     assert not true_of_anything(queue_harness(anything(Queue), 4), tmp_path, steps=7)
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize(
     ("was", "becomes", "broken"),
     [

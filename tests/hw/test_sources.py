@@ -10,11 +10,12 @@ import pytest
 from tandem.base.sources import source_modules
 from tandem.hw.sources import area_digest, clock_digest, resources_digest, verilog_digest
 
-LOADED = """
+SMALL = "HardwareConfig(log_block_in=2, log_block_out=2, log_wgt_buffer=8, log_acc_buffer=9)"
+LOADED = f"""
 import sys
 from tandem.hw.config import HardwareConfig
 from tandem.hw.rtl.verilog import generate
-generate(HardwareConfig())
+generate({SMALL})
 print(*(name for name, module in sys.modules.items() if not hasattr(module, "__path__")))
 """
 """Prints the modules that are loaded when Verilog has been made, without packages."""

@@ -49,13 +49,13 @@ def test_a_wrong_product_is_found(planted: Path) -> None:
     assert verdict.killed
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("body", "kind"),
     [
+        ("while True: pass", VerdictKind.HUNG),
         ("pass", VerdictKind.SURVIVED),
         ("assert False", VerdictKind.FAILED),
-        ("while True: pass", VerdictKind.HUNG),
         ("import os; os.abort()", VerdictKind.CRASHED),
     ],
     ids=lambda value: value.value if isinstance(value, VerdictKind) else "",
@@ -67,6 +67,7 @@ def test_endings(planted: Path, tmp_path: Path, body: str, kind: VerdictKind) ->
     assert verdict.killed == verdict.test.endswith("test_it.py::test_it")
 
 
+@pytest.mark.exhaustive
 def test_tests_that_are_not_there(planted: Path, tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match=r"before its first test:(?s:.*)not found"):
         run_tests([str(tmp_path / "test_none.py")], planted, 1)

@@ -30,7 +30,11 @@ def _endless(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [[], ["--engine", "rtl", "--waveform", "wave.fst", "--trace", "timeline.json"]]
+    "options",
+    [
+        pytest.param([], marks=pytest.mark.exhaustive),
+        ["--engine", "rtl", "--waveform", "wave.fst", "--trace", "timeline.json"],
+    ],
 )
 def test_it_leaves_no_file_and_one_line(options: list[str], tmp_path: Path) -> None:
     _endless(tmp_path)

@@ -85,7 +85,7 @@ TESTS = TestsOf(("tests/hw/test_sums.py",), ("tests/sim/test_users.py",), (), ("
             marks=pytest.mark.exhaustive,
         ),
         ("second", "(a >> 1)", True, Ending.NEAR, "tests/sim/test_users.py::test_twice"),
-        ("third", "(a)", False, Ending.SURVIVED, ""),
+        pytest.param("third", "(a)", False, Ending.SURVIVED, "", marks=pytest.mark.exhaustive),
         pytest.param(
             *("third", "(a)", True, Ending.FAR, "tests/far/test_far.py::test_third"),
             marks=pytest.mark.exhaustive,
@@ -123,6 +123,7 @@ def test_a_test_that_hangs_has_found_the_fault(root: Path, tmp_path: Path) -> No
     assert (outcome.ending, outcome.test) == (Ending.MIRROR, "")
 
 
+@pytest.mark.exhaustive
 def test_a_test_that_fails_anyway_finds_nothing(root: Path, tmp_path: Path) -> None:
     (root / "tests/hw/test_sums.py").write_text("def test_broken():\n    assert False\n")
     tree = Tree(root, tmp_path / "copy", 60)

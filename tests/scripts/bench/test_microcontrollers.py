@@ -24,6 +24,7 @@ SIZES = {
 """Weights and products, counted from the paper's shapes, batch normalisation folded."""
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", MLPERF_TINY)
 def test_the_networks(name: str) -> None:
     model = MLPERF_TINY[name]()

@@ -1,4 +1,4 @@
-"""`tandem search` on the digits network and small machines."""
+"""`tandem search` on small networks and small machines."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from tandem.compiler.search.space import parse_space
 from tandem.hw.config_files import parse_config
 from tandem.hw.errors import ConfigError
 from tandem.scripts.cli import app
+from tests.support.compiler.models.models import convolution
 
 SPACE: dict[str, Any] = {
     "base": "small8",
@@ -34,6 +35,11 @@ def space(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(convolution(tmp_path_factory.mktemp("model") / "net.onnx"))
+
+
 def run(folder: Path, *arguments: str) -> dict[str, Any]:
     url = f"sqlite:///{folder / 'studies.db'}"
     result = CliRunner().invoke(app, ["search", *arguments, "--storage", url, "--json"])
@@ -46,8 +52,8 @@ def plain(found: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in found.items() if key != "seconds"}
 
 
-def test_a_search(space: Path, tmp_path: Path) -> None:
-    options = ("digits", "--space", str(space), "--budget", "16", "--config", "small8")
+def test_a_search(model: str, space: Path, tmp_path: Path) -> None:
+    options = (model, "--space", str(space), "--budget", "16", "--config", "small8")
     found = run(tmp_path, *options, "--jobs", "1")
     points = found["points"]
     assert found["evaluated"] == len(points) == 16
@@ -78,10 +84,10 @@ def test_a_search(space: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("option", "name"), [("--report", "page.html"), ("--plot", "front.svg")])
-def test_what_is_drawn(option: str, name: str, space: Path, tmp_path: Path) -> None:
+def test_what_is_drawn(option: str, name: str, model: str, space: Path, tmp_path: Path) -> None:
     """One file alone, and no more than one machine."""
     file = tmp_path / name
-    options = ("digits", "--space", str(space), "--budget", "1", "--jobs", "1")
+    options = (model, "--space", str(space), "--budget", "1", "--jobs", "1")
     found = run(tmp_path, *options, option, str(file))
     assert len(found["points"]) == 1
     assert "small8" in file.read_text()

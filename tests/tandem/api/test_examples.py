@@ -12,7 +12,14 @@ import tandem
 WITH_EXAMPLES = ("Accelerator", "Table", "compile", "compile_decoder", "disassemble", "load")
 
 
-@pytest.mark.parametrize("name", WITH_EXAMPLES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        # A decoder takes longest to be compiled.
+        pytest.param(name, marks=[pytest.mark.exhaustive] * (name == "compile_decoder"))
+        for name in WITH_EXAMPLES
+    ],
+)
 def test_example(name: str) -> None:
     value = getattr(tandem, name)
     names = {**vars(sys.modules[value.__module__]), "tandem": tandem}

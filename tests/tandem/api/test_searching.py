@@ -54,6 +54,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Search:
         storage=f"sqlite:///{folder / 'study.db'}",
         beside=["small8-x"],
         around=CENTER,
+        jobs=1,
     )
 
 

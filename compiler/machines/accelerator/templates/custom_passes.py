@@ -27,7 +27,7 @@ from tandem.hw.alu_terms import BITS, Binary, Cast, Name, Number, Term, TermOp, 
 from tandem.hw.custom_operations import AnyOperation, CustomOperation
 from tandem.hw.operations import AluOp
 
-_TERM_OPS: Mapping[AluOp, TermOp] = {
+TERM_OPS: Mapping[AluOp, TermOp] = {
     AluOp.MIN: TermOp.MIN,
     AluOp.MAX: TermOp.MAX,
     AluOp.ADD: TermOp.ADD,
@@ -237,7 +237,7 @@ def _chain(
             continue
         if rest is term.right and not term.op.commutes:
             continue
-        if count and term.op is not TermOp.SHR and _TERM_OPS.get(steps[count - 1].op) is term.op:
+        if count and term.op is not TermOp.SHR and TERM_OPS.get(steps[count - 1].op) is term.op:
             for own in _operand(operation, side, steps[count - 1].operand, bound):
                 yield from _chain(operation, rest, count - 1, steps, own, wraps=wraps)
         if term.op in _IDENTITIES:

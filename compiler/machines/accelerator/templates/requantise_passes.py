@@ -30,6 +30,7 @@ from tandem.compiler.machines.accelerator.templates.epilogue import (
     EpiloguePass,
     OperandKind,
 )
+from tandem.compiler.machines.accelerator.templates.noted_requantisations import note
 from tandem.compiler.machines.accelerator.templates.packing import pack_channels
 from tandem.compiler.machines.accelerator.templates.parameter_passes import parameter_pass
 from tandem.compiler.plan.pattern import Apply, Match, Operand
@@ -87,6 +88,7 @@ def epilogue_passes(
 ) -> tuple[tuple[EpiloguePass, ...], Arguments]:
     """The passes that compute `spec`, and their arguments: a `RequantisePass` where the machine has
     it and the numbers fit, else `alu_passes`, which may raise `Refusal`."""
+    note(spec)
     found = parameter_pass(spec, channels, config)
     if found is None:
         return alu_passes(spec, channels, config)

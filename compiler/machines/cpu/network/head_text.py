@@ -29,25 +29,8 @@ define internal i64 @now(ptr %state) {
   ret i64 %now
 }
 
-; Adds the time since the last step to this one, and lets the caller stop the run.
-define internal i64 @after(ptr %state, i64 %step) noinline {
-  %now = call i64 @now(ptr %state)
-  %last.at = getelementptr i8, ptr %state, i64 $last
-  %last = load i64, ptr %last.at
-  store i64 %now, ptr %last.at
-  %taken = sub i64 %now, %last
-  %times.at = getelementptr i8, ptr %state, i64 $times
-  %times = load ptr, ptr %times.at
-  %time.at = getelementptr i64, ptr %times, i64 %step
-  %time = load i64, ptr %time.at
-  %longer = add i64 %time, %taken
-  store i64 %longer, ptr %time.at
-  %counts.at = getelementptr i8, ptr %state, i64 $counts
-  %counts = load ptr, ptr %counts.at
-  %count.at = getelementptr i64, ptr %counts, i64 %step
-  %count = load i64, ptr %count.at
-  %more = add i64 %count, 1
-  store i64 %more, ptr %count.at
+; Lets the caller stop the run if it is time for that.
+define internal i64 @look(ptr %state, i64 %now) {
   %call.at = getelementptr i8, ptr %state, i64 $call
   %call = load ptr, ptr %call.at
   %next.at = getelementptr i8, ptr %call, i64 $next_poll
@@ -69,7 +52,30 @@ rest:
   ret i64 %stopped
 }
 
-; Where a loop or a call begins: lets the caller stop a run without steps, now and then.
+; Adds the time since the last step to this one, and lets the caller stop the run.
+define internal i64 @after(ptr %state, i64 %step) noinline {
+  %now = call i64 @now(ptr %state)
+  %last.at = getelementptr i8, ptr %state, i64 $last
+  %last = load i64, ptr %last.at
+  store i64 %now, ptr %last.at
+  %taken = sub i64 %now, %last
+  %times.at = getelementptr i8, ptr %state, i64 $times
+  %times = load ptr, ptr %times.at
+  %time.at = getelementptr i64, ptr %times, i64 %step
+  %time = load i64, ptr %time.at
+  %longer = add i64 %time, %taken
+  store i64 %longer, ptr %time.at
+  %counts.at = getelementptr i8, ptr %state, i64 $counts
+  %counts = load ptr, ptr %counts.at
+  %count.at = getelementptr i64, ptr %counts, i64 %step
+  %count = load i64, ptr %count.at
+  %more = add i64 %count, 1
+  store i64 %more, ptr %count.at
+  %stopped = call i64 @look(ptr %state, i64 %now)
+  ret i64 %stopped
+}
+
+; Where a loop or a call begins: looks at the clock now and then, in a run without steps too.
 define internal i64 @breathe(ptr %state) {
   %until_poll.at = getelementptr i8, ptr %state, i64 $until_poll
   %until_poll = load i64, ptr %until_poll.at
@@ -81,13 +87,8 @@ on:
   ret i64 0
 poll:
   store i64 $breaths, ptr %until_poll.at
-  %call.at = getelementptr i8, ptr %state, i64 $call
-  %call = load ptr, ptr %call.at
-  %poll.at = getelementptr i8, ptr %call, i64 $poll
-  %poll.function = load ptr, ptr %poll.at
-  call void %poll.function()
-  %stopped.at = getelementptr i8, ptr %call, i64 $stopped
-  %stopped = load i64, ptr %stopped.at
+  %now = call i64 @now(ptr %state)
+  %stopped = call i64 @look(ptr %state, i64 %now)
   ret i64 %stopped
 }
 

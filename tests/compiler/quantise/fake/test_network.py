@@ -53,6 +53,7 @@ def fake(options: QuantiseOptions, network: Function = NETWORK) -> FakeQuantised
     return fake_quantised(network, WEIGHTS, [[X]], RUN, options)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("mode", list(Mode))
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.value)
 def test_it_computes_what_the_quantised_network_computes(kind: WeightKind, mode: Mode) -> None:
@@ -60,7 +61,7 @@ def test_it_computes_what_the_quantised_network_computes(kind: WeightKind, mode:
     found = fake(options)
     scales = found.scales(WEIGHTS)
     assert [param.name for param in found.function.params] == ["x", *WEIGHTS, *scales]
-    ours = evaluate(found.function, [X, *WEIGHTS.values(), *scales.values()])
+    ours = evaluate(found.function, [X, *WEIGHTS.values(), *scales.values()], RUN)
     rounded = found.rounded(WEIGHTS)
     np.testing.assert_array_equal(rounded["b"], WEIGHTS["b"])
     integers = quantise_network(with_constants(NETWORK, rounded), [[X]], RUN, options)

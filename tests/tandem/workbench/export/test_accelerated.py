@@ -21,6 +21,7 @@ from tandem.sim.errors import EngineError
 from tandem.workbench.errors import ExportError
 from tandem.workbench.export import Exported, LibraryOptions, export_compiled
 from tandem.workbench.export.hosted import FLAGS, HostedLibrary
+from tests.support.compiler.models.digits import digits
 from tests.support.workbench.cross import CROSS, make
 
 NETWORKS = (
@@ -96,7 +97,7 @@ def test_networks(tmp_path: Path, network: str, machine: str, engine: str, in_pl
 
 @pytest.mark.parametrize("engine", ["functional", "rtl"])
 def test_weights_that_are_codes(tmp_path: Path, engine: str) -> None:
-    check(tmp_path, tandem.compile("digits", "tiny-w", weights="int4"), engine)
+    check(tmp_path, digits("tiny-w", weights="int4"), engine)
 
 
 @pytest.mark.exhaustive
@@ -116,7 +117,7 @@ def test_resnet18_on_the_verilog(tmp_path: Path) -> None:
 
 def test_addresses_and_undefined_behaviour(tmp_path: Path) -> None:
     """The program that is written, on a machine in its own memory that says it is none."""
-    tandem.compile("digits", "tiny").export(tmp_path)
+    digits("tiny").export(tmp_path)
     (tmp_path / "board.c").write_text(ABSENT)
     flags = "CFLAGS=-std=c99 -g -Wall -Wextra -Wpedantic -Werror -fsanitize=address,undefined"
     make(tmp_path, "main", flags)
@@ -141,7 +142,7 @@ const struct tandem_platform *board_platform(void)
 
 def test_other_processors_beside_the_accelerator(tmp_path: Path) -> None:
     """A microcontroller's kernels, the runtime and the board's file compile for it."""
-    artifact = tandem.compile("digits", "small8-x", processor=tandem.Cpu("cortex-m4"))
+    artifact = digits("small8-x", processor=tandem.Cpu("cortex-m4"))
     artifact.export(tmp_path)
     CROSS["cortex-m4"].require()
     where = "-DTANDEM_REGISTERS=0x40000000 -DTANDEM_MEMORY=0x20100000 -DTANDEM_MEMORY_BYTES=262144"
@@ -157,7 +158,7 @@ def test_other_processors_beside_the_accelerator(tmp_path: Path) -> None:
 
 
 def test_errors(tmp_path: Path) -> None:
-    artifact = tandem.compile("digits", "tiny")
+    artifact = digits("tiny")
     exported = artifact.export(tmp_path)
     memory = np.zeros(1 << 18, np.uint8)
     for other, words in (("small8", "compiled for a machine of another configuration"),):
@@ -176,7 +177,7 @@ def test_errors(tmp_path: Path) -> None:
 
 
 def test_a_run_that_fails_is_told_and_the_next_one_works(tmp_path: Path) -> None:
-    artifact = tandem.compile("digits", "tiny")
+    artifact = digits("tiny")
     exported, config = artifact.export(tmp_path), tandem.Accelerator("tiny").config
     silence = Silence(Channel.R, 20_000, 1 << 40)
     driven = BenchMachine(config, np.zeros(1 << 18, np.uint8), DEFAULT_MEMORY, silence=silence)
@@ -190,7 +191,7 @@ def test_a_run_that_fails_is_told_and_the_next_one_works(tmp_path: Path) -> None
 
 
 def test_the_web_has_no_accelerator(tmp_path: Path) -> None:
-    artifact = tandem.compile("digits", "tiny", processor=tandem.Cpu("wasm32"))
+    artifact = digits("tiny", processor=tandem.Cpu("wasm32"))
     with pytest.raises(ExportError, match="WebAssembly has no accelerator"):
         artifact.export(tmp_path)
     assert not any(tmp_path.iterdir())

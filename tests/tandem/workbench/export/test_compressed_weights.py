@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tandem.compiler.graph.evaluate import evaluate
 from tandem.compiler.graph.operators import OPERATORS
 from tandem.compiler.graph.parser import parse_function
 from tandem.compiler.machines.cpu.codegen import CpuTarget
@@ -23,6 +22,7 @@ from tests.support.compiler.machines.cpu.compressed import (
     run,
 )
 from tests.support.compiler.operators.operators import numbers, same
+from tests.support.compiler.quantise.quantised_reference import reference
 from tests.support.workbench.cross import CROSS
 
 REQUANTISED = """  y = requantise(d, int32[](3), int64[](7), shift=9, low=-128, high=127)
@@ -36,6 +36,7 @@ def layer(form: WeightFormat, rows: int, shape: tuple[int, int]) -> Weights:
     return Weights.draw(form, shape, 32, seed=rows)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("processor", ["cortex-a55", "cortex-a72", "rv64gc", "wasm32"])
 @pytest.mark.parametrize("form", [INT4, TERNARY], ids=lambda form: form.name)
 def test_other_processors(form: WeightFormat, processor: str, tmp_path: Path) -> None:
@@ -50,6 +51,7 @@ def test_all_processors(rows: int, form: WeightFormat, processor: str, tmp_path:
     check(form, rows, processor, tmp_path)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("processor", ["cortex-a55", "cortex-a72", "rv64gc", "wasm32"])
 def test_convolutions_on_other_processors(processor: str, tmp_path: Path) -> None:
     check_convolution(INT4, processor, tmp_path)
@@ -63,14 +65,14 @@ def test_convolutions_on_all_processors(form: WeightFormat, processor: str, tmp_
 
 
 def check_convolution(form: WeightFormat, processor: str, folder: Path) -> None:
-    """Compare a convolution on a processor with the evaluator's of the widened weights."""
+    """Compare a convolution on a processor with NumPy's of the widened weights."""
     CROSS[processor].require()
     weights = Weights.windows(form, (36, 40, 3, 3), 8 if form.bits == 4 else 32)
     text = CONVOLUTION + REQUANTISED
     params = "x: int8[1, 40, 5, 3]"
     given = {"x": numbers(3, (1, 40, 5, 3), "int8")}
     plain = parse_function(f"func @f({params}, w: int8[36, 40, 3, 3]):\n{text}", OPERATORS)
-    wanted = {"y": np.asarray(evaluate(plain, [given["x"], weights.values]))}
+    wanted = {"y": reference(plain, [given["x"], weights.values])["y"]}
     there = compiled_with_codes(weights.graph(params, text), PROCESSORS[processor])
     assert "int8" not in constant_types(there), "codes are packed into bytes"
     export_library(there, folder / "library", given, wanted, "convolution")

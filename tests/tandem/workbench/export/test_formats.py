@@ -16,6 +16,7 @@ from tandem.sim.driven.drive import drive
 from tandem.workbench.errors import ExportError
 from tandem.workbench.export.blobs import Blob, Format, made_blobs
 from tandem.workbench.export.hosted import HostedLibrary
+from tests.support.compiler.models.digits import digits
 from tests.support.workbench.cross import CROSS, make
 
 STRICT = "CFLAGS=-std=c99 -O1 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror"
@@ -28,7 +29,7 @@ FILES = {
 
 @pytest.fixture(scope="module")
 def artifact() -> tandem.Artifact:
-    return tandem.compile("digits", tandem.Cpu(threads=1))
+    return digits(tandem.Cpu(threads=1))
 
 
 def test_each_after_the_others(tmp_path: Path, artifact: tandem.Artifact) -> None:
@@ -60,12 +61,12 @@ def test_cmake_lists(tmp_path: Path, artifact: tandem.Artifact) -> None:
         assert all((folder / word).exists() for word in named)
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("processor", ["rv32im", "cortex-m4", "rv64gc", "cortex-a72"])
 def test_objects_for_processors(tmp_path: Path, processor: str) -> None:
     """Linked by the processor's tools, and placed by their sections."""
     CROSS[processor].require()
-    tandem.compile("digits", tandem.Cpu(processor)).export(tmp_path, format="elf")
+    digits(tandem.Cpu(processor)).export(tmp_path, format="elf")
     assert CROSS[processor].check(tmp_path) == "as expected\n"
     tool = CROSS[processor].archiver.removesuffix("-ar") + "-objdump"
     done = subprocess.run(
@@ -74,9 +75,10 @@ def test_objects_for_processors(tmp_path: Path, processor: str) -> None:
     assert ".rodata.weights" in done.stdout
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("form", ["c", "elf"])
 def test_streams(tmp_path: Path, form: str) -> None:
-    artifact = tandem.compile("digits", "tiny")
+    artifact = digits("tiny")
     exported = artifact.export(tmp_path, format=form)
     config = config_of(artifact.network.artifact)
     assert config is not None
@@ -92,7 +94,7 @@ def test_refusals(tmp_path: Path, artifact: tandem.Artifact) -> None:
     blob = Blob("b", "b", bytes(4), ".rodata.b")
     with pytest.raises(ExportError, match="this network has no code for any"):
         made_blobs([blob], Format.ELF, "any processor", ())
-    web = tandem.compile("digits", tandem.Cpu("wasm32"))
+    web = digits(tandem.Cpu("wasm32"))
     with pytest.raises(ExportError, match="--format c is for libraries in C"):
         web.export(tmp_path, format="c")
     with pytest.raises(tandem.Error, match="format"):

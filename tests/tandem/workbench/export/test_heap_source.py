@@ -28,7 +28,7 @@ from tandem.workbench.export.hosted import HostedLibrary
 from tests.support.compiler.graph.data_types import ALLOCATES, LISTED_LAYERS, ROSE
 from tests.support.compiler.graph.data_types import SUM as LISTS
 from tests.support.compiler.graph.graphs import graph
-from tests.support.compiler.graph.recursion import SUM, TURNS
+from tests.support.compiler.graph.recursion import COUNT, SUM, TURNS
 from tests.support.compiler.graph.tree_programs import BEAMS, READ_TREE
 from tests.support.compiler.machines.accelerator.templates.accelerator_operators import machine
 from tests.support.compiler.plan.offloaded import both, run_on
@@ -113,7 +113,11 @@ def test_runs_that_fail(tmp_path: Path, inputs: dict[str, Any], size: int, resul
     assert (done.returncode != 0) == (result != 0)
 
 
-@pytest.mark.parametrize(("program", "inputs"), [PROGRAMS[0], PROGRAMS[3], PROGRAMS[6]])
+LOOP = COUNT.replace("[N]", "[300]"), {"n": 3, "x": np.arange(300, dtype=np.float32)}
+"""Without a heap; what an iteration copies is no instruction but a call."""
+
+
+@pytest.mark.parametrize(("program", "inputs"), [*PROGRAMS[:1], PROGRAMS[3], PROGRAMS[6], LOOP])
 def test_in_web_assembly(tmp_path: Path, program: str, inputs: dict[str, Any]) -> None:
     CROSS["wasm32"].require()
     exported(tmp_path, program, "wasm32", **inputs)

@@ -14,6 +14,7 @@ from tandem.runtime.artifact import config_of
 from tandem.scripts.cli import app
 from tandem.sim.driven.drive import drive
 from tandem.workbench.export.hosted import HostedLibrary
+from tests.support.compiler.models.digits import digits
 from tests.support.workbench.cross import make
 
 
@@ -23,8 +24,8 @@ def export(*arguments: object) -> Result:
 
 def test_equal_to_real_numbers() -> None:
     """What is given out is what real numbers are made of, bit by bit."""
-    whole = tandem.compile("digits", "small8-x")
-    integers = tandem.compile("digits", "small8-x", io="int8")
+    whole = digits("small8-x")
+    integers = digits("small8-x", io="int8")
     tensors = {each.name: each for each in integers.network.artifact.manifest.tensors}
     scale = tensors["input"].scale
     assert scale is not None
@@ -40,7 +41,7 @@ def test_equal_to_real_numbers() -> None:
 
 
 def test_with_an_accelerator(tmp_path: Path) -> None:
-    artifact = tandem.compile("digits", "tiny", io="int8")
+    artifact = digits("tiny", io="int8")
     exported = artifact.export(tmp_path)
     config = config_of(artifact.network.artifact)
     assert config is not None
@@ -95,7 +96,7 @@ def test_refusals_from_python(tmp_path: Path) -> None:
     with pytest.raises(tandem.Error, match="io"):
         tandem.compile("digits", "tiny", io="int4")
     path = tmp_path / "d.tandem"
-    tandem.compile("digits", "tiny").save(path)
+    digits("tiny").save(path)
     result = export(path, "-o", tmp_path / "d", "--io", "int8")
     assert result.exit_code == 1
     assert "--io is for models" in result.stderr

@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import threading
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,7 @@ from tandem.workbench.errors import ExportError
 from tandem.workbench.export import Exported, export_library
 from tests.support.compiler.graph.graphs import graph
 from tests.support.compiler.graph.recursion import COUNT, EVEN, ROWS, SWAP
+from tests.support.compiler.models.digits import digits
 from tests.support.runtime.artifacts import compiled, image
 from tests.support.workbench.cross import CROSS, make
 
@@ -166,7 +166,7 @@ def test_two_runs_at_once(tmp_path: Path) -> None:
 
 
 def test_weights_in_a_file(tmp_path: Path) -> None:
-    tandem.compile("digits", tandem.Cpu()).export(tmp_path, name="net", embed_weights=False)
+    digits(tandem.Cpu()).export(tmp_path, name="net", embed_weights=False)
     assert make(tmp_path, "check", STRICT) == "as expected\n"
     assert "net_weights" not in symbols(tmp_path / "libnet.a")
     (tmp_path / "net_weights.bin").rename(tmp_path / "other.bin")
@@ -232,11 +232,6 @@ def test_a_program_shares_loops_itself(tmp_path: Path) -> None:
     assert launched
 
 
-@cache
-def digits_for(processor: str | None) -> tandem.Artifact:
-    return tandem.compile("digits", tandem.Cpu(processor))
-
-
 @pytest.mark.parametrize(
     ("processor", "options", "reason"),
     [
@@ -250,7 +245,7 @@ def digits_for(processor: str | None) -> tandem.Artifact:
 def test_options_that_a_processor_has_not(
     tmp_path: Path, processor: str | None, options: dict[str, Any], reason: str
 ) -> None:
-    model = digits_for(processor)
+    model = digits(tandem.Cpu(processor))
     with pytest.raises(ExportError, match=reason):
         model.export(tmp_path, **options)
     assert not any(tmp_path.iterdir())
@@ -316,7 +311,7 @@ def test_refusals(tmp_path: Path) -> None:
 
 def test_from_python(tmp_path: Path) -> None:
     """An artifact for an accelerator, by its code for the processor alone."""
-    found = tandem.compile("digits", "tiny").on_cpu().export(tmp_path, name="net")
+    found = digits("tiny").on_cpu().export(tmp_path, name="net")
     assert repr(found).startswith(f"{tmp_path}: libnet.a by make, for ")
     assert make(tmp_path, "check") == "as expected\n"
 
@@ -346,7 +341,7 @@ def test_other_processors_have_tools_and_stand_in_the_guide() -> None:
 def test_other_processors(tmp_path: Path, name: str, quantize: str | None) -> None:
     """Outputs are this processor's, but for the rounding of sums of reals."""
     CROSS[name].require()
-    tandem.compile("digits", tandem.Cpu(name), quantize=quantize).export(tmp_path)
+    digits(tandem.Cpu(name), quantize=quantize).export(tmp_path)
     assert CROSS[name].check(tmp_path) == "as expected\n"
 
 

@@ -15,13 +15,14 @@ from tandem.runtime.artifact import StreamCode, streams_of
 from tandem.workbench.errors import ExportError
 from tandem.workbench.export import stream_file as files
 from tandem.workbench.export.stream_file import head_bytes, pack, stream_file
+from tests.support.compiler.models.digits import digits
 from tests.support.sim.programs import random_program
 from tests.support.sim.streams import memory_of, segments_of
 
 
 @pytest.fixture(scope="module")
 def code() -> StreamCode:
-    artifact = tandem.compile("digits", "tiny-x").network.artifact
+    artifact = digits("tiny-x").network.artifact
     (found,) = streams_of(artifact).values()
     return found
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import tandem
 from tandem.hw.config_files import load_config
 from tandem.runtime.artifact import PlacedTensor
 from tandem.workbench.export.tensor_table import c_float, layout_words
+from tests.support.compiler.models.digits import digits
 from tests.support.workbench.cross import make
 
 PRINT = """
@@ -34,7 +34,7 @@ int main(void)
 
 
 def test_what_c_reads(tmp_path: Path) -> None:
-    artifact = tandem.compile("digits", "tiny", io="int8")
+    artifact = digits("tiny", io="int8")
     exported = artifact.export(tmp_path)
     (tmp_path / "print.c").write_text(PRINT)
     make(tmp_path, "libdigits.a")

@@ -16,6 +16,7 @@ from tandem.hw.config_files import load_config
 from tandem.hw.memory_model import MemoryModel
 from tandem.workbench.ip.files import bench_folder
 from tests.e2e.random_machines import random_machine
+from tests.support.compiler.models.digits import digits
 from tests.support.compiler.models.models import convolution
 from tests.support.workbench.benches import environment as bench_environment
 from tests.support.workbench.benches import passed, run_bench, written
@@ -112,7 +113,7 @@ def test_drawn_machines(seed: int, tmp_path: Path) -> None:
 @LONG
 def test_a_testbench_written_by_the_page(tmp_path: Path) -> None:
     """In plain Verilog, with memory at 0x40000000, a latency of 30 cycles and stalls."""
-    tandem.compile("digits", "small8-x").export(tmp_path / "digits_c")
+    digits("small8-x").export(tmp_path / "digits_c")
     rtl = written(load_config("small8-x"), tmp_path / "rtl")
     bench = Path(__file__).parent / "digits_by_the_page.v"
     sources = [rtl / name for name in (rtl / "tandem.f").read_text().split()]
@@ -141,7 +142,7 @@ def test_digits_where_tandem_is_not(tmp_path: Path) -> None:
         text=True,
     )
     assert "No module named 'tandem'" in found.stderr
-    tandem.compile("digits", "small8-x").export(tmp_path / "digits_c")
+    digits("small8-x").export(tmp_path / "digits_c")
     rtl = written(load_config("small8-x"), tmp_path / "rtl")
     for simulator in ("icarus", "verilator"):
         status, output = run_bench(rtl, simulator, tmp_path / "digits_c", python)

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import tandem
 from tandem.workbench.errors import SocError
 from tandem.workbench.export.header import Header
 from tandem.workbench.soc.console import read_console
+from tests.support.compiler.models.digits import digits
 
 LAUNCHING = (False, False, True, False)
 END = "simulated 1234 cycles in 0.50 s\n"
@@ -24,7 +24,7 @@ END = "simulated 1234 cycles in 0.50 s\n"
 def header() -> Header:
     """The header of `digits` on an accelerator: four steps, an output of ten elements."""
     with TemporaryDirectory() as folder:
-        return tandem.compile("digits", "tiny-x").export(Path(folder) / "digits").header
+        return digits("tiny-x").export(Path(folder) / "digits").header
 
 
 def expected() -> dict[str, np.ndarray]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,7 @@ from tandem.workbench.soc.description import LEAST_LATENCY
 from tandem.workbench.soc.firmware import NETWORK, SocMap
 from tandem.workbench.soc.gateware import make_gateware
 from tandem.workbench.soc.sources import SocSources, soc_sources
+from tests.support.compiler.models.digits import digits
 
 pytest.importorskip("litex", reason="the extra soc")
 
@@ -79,13 +81,22 @@ def tools(monkeypatch: pytest.MonkeyPatch) -> Tools:
     return found
 
 
-def sources(folder: Path, processor: str) -> SocSources:
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], SocSources]:
+    """Makes the sources of a system with a processor, each once."""
+
+    @cache
+    def make(processor: str) -> SocSources:
+        return made_in(tmp_path_factory.mktemp(processor), processor)
+
+    return make
+
+
+def made_in(folder: Path, processor: str) -> SocSources:
     for name in ("library", "sources"):
         (folder / name).mkdir()
     cpu = tandem.Cpu("riscv32-unknown-elf", features=["m"])
-    exported = tandem.compile("digits", "tiny-x", processor=cpu).export(
-        folder / "library", name=NETWORK
-    )
+    exported = digits("tiny-x", processor=cpu).export(folder / "library", name=NETWORK)
     config, memory = load_config("tiny-x"), MemoryModel(LEAST_LATENCY)
     return soc_sources(
         exported.header, config, soc_processor(processor), memory, 64, folder / "sources"
@@ -93,8 +104,10 @@ def sources(folder: Path, processor: str) -> SocSources:
 
 
 @pytest.mark.parametrize("processor", ["vexriscv", "picorv32"])
-def test_a_chip(tools: Tools, tmp_path: Path, processor: str) -> None:
-    made = sources(tmp_path, processor)
+def test_a_chip(
+    tools: Tools, sources: Callable[[str], SocSources], tmp_path: Path, processor: str
+) -> None:
+    made = sources(processor)
     options = GatewareOptions(Device.ECP5_45, 8, 2, 62.5)
     (tmp_path / "ecp5").mkdir()
     said: list[str] = []
@@ -146,9 +159,9 @@ def test_a_system_is_fast_enough_by_its_median() -> None:
 
 
 def test_other_addresses_are_refused(
-    tools: Tools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tools: Tools, sources: Callable[[str], SocSources], tmp_path: Path
 ) -> None:
-    made = sources(tmp_path, "vexriscv")
+    made = sources("vexriscv")
     other = SocMap(made.addresses.regions, {"clock_cycles": 4}, made.addresses.interrupts)
     (tmp_path / "ecp5").mkdir()
     moved = SocSources(made.files, made.description, other, made.cores)

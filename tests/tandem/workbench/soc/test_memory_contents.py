@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import tandem
 from tandem.hw.config import PAGE_BYTES
 from tandem.runtime.artifact import streams_of
 from tandem.workbench.export.stream_file import stream_file
 from tandem.workbench.soc.memory_contents import memory_words
+from tests.support.compiler.models.digits import digits
 from tests.support.sim.streams import memory_of
 
 
 @pytest.mark.parametrize("bus_bits", [64, 128])
 def test_streams_lie_one_behind_the_other_in_pages(bus_bits: int) -> None:
-    artifact = tandem.compile("digits", "tiny-x").network.artifact
+    artifact = digits("tiny-x").network.artifact
     (code,) = streams_of(artifact).values()
     stream = stream_file(code)
     text = memory_words([stream, stream], bus_bits)

@@ -9,6 +9,7 @@ import pytest
 
 import tandem
 from tandem.workbench.soc.program import padded_bytes, program_lines
+from tests.support.compiler.models.digits import digits
 
 
 @pytest.mark.parametrize("integers", [False, True])
@@ -17,7 +18,7 @@ def test_outputs_are_compared_before_they_are_computed_again(
 ) -> None:
     processor = tandem.Cpu("riscv32-unknown-elf", features=["m"])
     io = "int8" if integers else "float32"
-    artifact = tandem.compile("digits", "tiny-x", processor=processor, io=io)
+    artifact = digits("tiny-x", processor=processor, io=io)
     header = artifact.export(tmp_path, name="net", profile=True).header
     text = "\n".join(program_lines(header))
     runs = re.findall(r'net_run\(&network, &(\w+), .*, (\S+)\)\);\n.*line\("(\w+)"', text)

@@ -25,6 +25,7 @@ from tandem.workbench.soc.cores import PROCESSORS, soc_processor
 from tandem.workbench.soc.description import LEAST_LATENCY
 from tandem.workbench.soc.firmware import NETWORK
 from tandem.workbench.soc.sources import LICENCES, check_memory, check_packages, soc_sources
+from tests.support.compiler.models.digits import digits
 
 pytest.importorskip("litex", reason="the extra soc")
 MEMORY = MemoryModel(LEAST_LATENCY, in_flight=4)
@@ -43,7 +44,7 @@ class Library:
 def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
     folder = tmp_path_factory.mktemp("library")
     processor = tandem.Cpu("riscv32-unknown-elf", features=["m"])
-    artifact = tandem.compile("digits", "tiny-x", processor=processor)
+    artifact = digits("tiny-x", processor=processor)
     exported = artifact.export(folder, name=NETWORK, profile=True)
     files = {f"{NETWORK}/{name}": (folder / name).read_bytes() for name in exported.files}
     return Library(exported.header, files)

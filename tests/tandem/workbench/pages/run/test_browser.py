@@ -41,7 +41,7 @@ def check(made: Page, found: RenderedPage) -> None:
     assert f'data-drawn="{len(wanted)}"' in found.document
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @needs_browser
 @pytest.mark.parametrize(
     "made",

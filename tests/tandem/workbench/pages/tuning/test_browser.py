@@ -25,6 +25,7 @@ def shown(made: TuningPage, folder: Path) -> RenderedPage:
     return show(CHROMIUM, folder / "page.html", folder / "profile")
 
 
+@pytest.mark.every(2)
 @needs_browser
 @pytest.mark.parametrize(
     "made",

@@ -1,0 +1,1 @@
+"""Operations of the ALU that networks would use, found, proved and measured."""

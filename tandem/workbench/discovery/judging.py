@@ -1,0 +1,86 @@
+"""Judgements of finalists: proofs, gates and cycles, each made once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from math import inf
+
+from tandem.base.cache import content_key
+from tandem.compiler.machines.accelerator.discovery.candidates import Candidate
+from tandem.compiler.machines.accelerator.discovery.costs import SetCost
+from tandem.compiler.tune.pool import Pool
+from tandem.hw.alu_terms import print_term
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import dump_config
+from tandem.hw.synthesis.families import Family
+from tandem.hw.synthesis.synthesize import synthesize
+from tandem.sim.rtl.design import verilog_of
+from tandem.workbench.discovery.judged import Judged
+from tandem.workbench.discovery.measure import Answer, Question
+
+Say = Callable[[str], None]
+PROOF_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Judges:
+    """Makes judgements, or finds them among those that were made.
+
+    Attributes
+    ----------
+    pool
+        Processes that compile networks.
+    """
+
+    judged: Judged
+    pool: Pool[Answer]
+    say: Say
+
+    def cycles(self, question: Question, configs: Sequence[HardwareConfig]) -> list[Answer]:
+        """The exact cycles of a network on machines, in their order."""
+        keys = [question.key(config) for config in configs]
+        known = {key: found for key in keys if (found := self.judged.get(key)) is not None}
+        asked = {key: config for key, config in zip(keys, configs, strict=True) if key not in known}
+        order = [*asked]
+        self.say(f"{question.network.model}: compiling for {len(asked)} machines")
+        for at, found in self.pool.measure(question, [*asked.values()], inf):
+            known[order[at]] = asdict(found)
+            self.judged.put(order[at], known[order[at]])
+        return [Answer(**known[key]) for key in keys]
+
+    def proof(self, candidate: Candidate) -> str:
+        """What z3 says of a candidate being what it replaces."""
+        # The solver is large and optional.
+        from tandem.hw.alu_formulas import prove_equal
+
+        operation = candidate.operation
+        types = ", ".join(f"{one.name} {one.type_text}" for one in operation.parameters)
+        texts = print_term(operation.result), print_term(candidate.sequence)
+        key = content_key("proof", types, *texts)
+        verdict: str | None = self.judged.get(key)
+        if verdict is None:
+            self.say(f"proving {operation.name}")
+            verdict = prove_equal(
+                operation.result, candidate.sequence, operation.parameters, PROOF_SECONDS
+            ).text
+            self.judged.put(key, verdict)
+        return verdict
+
+    def synthesised(self, baseline: HardwareConfig, config: HardwareConfig) -> SetCost:
+        """What Yosys counts beside the base machine. Raises as `synthesize`."""
+        (lut, dsp), (more_lut, more_dsp) = (self._counted(one) for one in (baseline, config))
+        return SetCost(more_lut - lut, more_dsp - dsp, (more_lut - lut) / lut)
+
+    def _counted(self, config: HardwareConfig) -> tuple[int, int]:
+        design = verilog_of(config.replace(name="counted"))
+        key = content_key(
+            "gates", dump_config(config.replace(name="_")), *map(str, design.files.values())
+        )
+        found = self.judged.get(key)
+        if found is None:
+            resources = synthesize(design, Family.XC7, report=self.say)
+            found = resources.lut, resources.dsp
+            self.judged.put(key, found)
+        lut, dsp = found
+        return int(lut), int(dsp)

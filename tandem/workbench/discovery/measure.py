@@ -1,0 +1,131 @@
+"""Networks on a machine with operations of its own: their chains of passes, and their exact cycles.
+
+A machine may ask something of the integers of requantisations; so a network is quantised anew for
+each kind of machine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tandem.base.cache import content_key
+from tandem.base.errors import BaseError
+from tandem.base.sources import source_digest
+from tandem.compiler.errors import CompilerError
+from tandem.compiler.graph.nodes import Function
+from tandem.compiler.machines.accelerator.discovery.chains import (
+    LayerChains,
+    joined,
+    layer_chains,
+    probe_of,
+    probed_chains,
+)
+from tandem.compiler.machines.accelerator.timed_streams import (
+    TimedStream,
+    simplified,
+    timed_streams,
+)
+from tandem.compiler.machines.cpu.runner import exact_runner
+from tandem.hw.config import HardwareConfig
+from tandem.hw.config_files import dump_config
+from tandem.hw.encoding import Opcode
+from tandem.hw.errors import HardwareError
+from tandem.hw.memory_model import MemoryModel
+from tandem.sim.engines import make_engine
+from tandem.sim.errors import SimulationError
+from tandem.workbench.devices import Accelerator
+from tandem.workbench.models import model_digest, prepared_network
+from tandem.workbench.search.measure import MEASURING, NOT_RUN, Network, stream_cycles
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A network, with the memory of all machines that it is compiled for."""
+
+    network: Network
+    memory: MemoryModel
+
+    def device(self, config: HardwareConfig) -> Accelerator:
+        """A machine as a device."""
+        return Accelerator(config, self.memory, hiding=True)
+
+    def key(self, config: HardwareConfig) -> str:
+        """What an answer is known by: all that it depends on."""
+        return content_key(
+            "discover",
+            source_digest(__name__, within=MEASURING, without=NOT_RUN),
+            repr(self.memory),
+            f"{model_digest(self.network.model)} {self.network.options!r}",
+            dump_config(config.replace(name="_")),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of a network on a machine.
+
+    Attributes
+    ----------
+    cycles
+        Exact, of the `cycle` engine; 0 if it cannot run.
+    alu
+        Cycles in which the ALU issues.
+    reason
+        Why the network cannot run on the machine; empty if it can.
+    """
+
+    cycles: int
+    alu: int
+    reason: str = ""
+
+    @staticmethod
+    def refused(reason: str) -> Answer:
+        """Of a network that cannot run."""
+        return Answer(0, 0, reason)
+
+
+def answer(question: Question, config: HardwareConfig, limit: float) -> Answer:
+    """The exact cycles of a network on a machine; `limit` has no effect."""
+    try:
+        target = question.device(config).target()
+        streams = timed_streams(quantised(question, config), target)
+        engine = make_engine("cycle", config, question.memory)
+        try:
+            cycles = sum(stream_cycles(engine, config, stream) for stream in streams)
+        finally:
+            engine.close()
+    except (CompilerError, BaseError, HardwareError, SimulationError) as error:
+        return Answer.refused(" ".join(f"{type(error).__name__}: {error}".split()))
+    return Answer(cycles, sum(map(_alu_cycles, streams)))
+
+
+def chains(question: Question, config: HardwareConfig, limit: float) -> tuple[LayerChains, ...]:
+    """The chains of a network's layers on a machine, and on one with products that are cut;
+    `limit` has no effect. Raises as `build`."""
+    probe = probe_of(config)
+    own = layer_chains(quantised(question, config), question.device(config).target())
+    probed = probed_chains(quantised(question, probe), question.device(probe).target())
+    return joined(own, probed)
+
+
+_FUNCTIONS: dict[object, Function] = {}
+
+
+def quantised(question: Question, config: HardwareConfig) -> Function:
+    """A network before any target's passes, with the integers that a machine asks for; kept by this
+    process."""
+    device = question.device(config)
+    key = question.network, device.target().short_factors
+    if key not in _FUNCTIONS:
+        network = question.network
+        prepared = prepared_network(network.model, network.options, device)
+        _FUNCTIONS[key] = simplified(prepared.function, exact_runner())
+    return _FUNCTIONS[key]
+
+
+def _alu_cycles(stream: TimedStream) -> int:
+    columns = stream.stream.program.columns()
+    uops = (columns.uop_end - columns.uop_bgn) * columns.iter_out * columns.iter_in
+    return int(np.where(columns.opcode == Opcode.ALU, uops, 0).sum())
