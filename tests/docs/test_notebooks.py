@@ -71,7 +71,7 @@ def test_what_is_not_there_is_found() -> None:
     assert without_output(nbformat.v4.new_notebook(cells=printing)) == ["print(1)", "x = 1\nx"]
 
 
-@pytest.mark.parametrize("path", one_of(NOTEBOOKS, "1-first-run"), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", one_of(NOTEBOOKS, "6-own-operator"), ids=lambda path: path.stem)
 def test_a_notebook(path: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     notebook = read(path)
     shown = outputs(notebook)

@@ -165,6 +165,7 @@ def test_models_that_are_no_decoders(tmp_path: Path, words: Path) -> None:
         assert run("gpt2-tiny", *wrong).exit_code == 2
 
 
+@pytest.mark.exhaustive
 def test_an_interruption_leaves_no_file(tmp_path: Path) -> None:
     arguments = ["generate", "gpt2", "--prompt-tokens", "1,2", "-o", "a.tandem"]
     assert interrupted(arguments, b"importing", tmp_path) == b""

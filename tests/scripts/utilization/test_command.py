@@ -150,6 +150,7 @@ def test_a_wrong_result_prints_no_cycles(monkeypatch: pytest.MonkeyPatch) -> Non
     )
 
 
+@pytest.mark.exhaustive
 def test_ctrl_c_on_a_terminal(tmp_path: Path) -> None:
     # The second has not begun when the first is shown.
     arguments = ["utilization", "--layer", "C11", "--layer", "C5"]
