@@ -26,7 +26,8 @@ def test_json() -> None:
     assert operation["proved"] is True
     assert operation["area"] == {"lut": 120, "dsp": 0, "share": 0.0125}
     assert [one["held_out"] for one in found["networks"]] == [False, True]
-    assert found["networks"][0]["before"] == 1000 and found["networks"][0]["after"] == 900
+    assert found["networks"][0]["before"] == 1000
+    assert found["networks"][0]["after"] == 900
     assert found["area"]["source"] == "synthesis"
     assert found["front"][1]["operations"] == []
     assert found["dropped"] == 2

@@ -125,8 +125,9 @@ def test_all_pairs_of_eight_bits(one: Candidate) -> None:
     numbers = range(-128, 128, 1 if not one.operation.parameters else 5)
     for _ in range(2 if one.operation.parameters else 1):
         values = {
-            each.name: random.randint(*each.limits) % (8 if each.name == "shift" else 128)
-            for each in one.operation.parameters
+            parameter.name: random.randint(*parameter.limits)
+            % (8 if parameter.name == "shift" else 128)
+            for parameter in one.operation.parameters
         }
         for a, b in product(numbers, numbers):
             own = {**values, "a": a, "b": b}

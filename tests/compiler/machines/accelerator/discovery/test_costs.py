@@ -27,7 +27,8 @@ CLIP = CustomOperation.from_json(
 def test_costs() -> None:
     assert cost_of(PYNQ, ()) == SetCost(0, 0, 0.0)
     small, large = cost_of(PYNQ, (XOR,)), cost_of(PYNQ, (XOR, CLIP))
-    assert 0 < small.lut < large.lut and small.dsp == large.dsp == 0
+    assert 0 < small.lut < large.lut
+    assert small.dsp == large.dsp == 0
     assert large.share == large.lut / tables_of(PYNQ)
     product = CustomOperation.from_json({"name": "PRODUCT", "result": "a * uint16(b) >> 8"})
     assert cost_of(PYNQ, (product,)).dsp == 2 * PYNQ.acc_lanes
@@ -42,7 +43,8 @@ def test_stages() -> None:
 
 def test_budgets() -> None:
     cost = SetCost(10, 2, 0.1) + SetCost(5, 1, 0.05)
-    assert cost.lut == 15 and cost.dsp == 3
+    assert cost.lut == 15
+    assert cost.dsp == 3
     assert cost.within(Budget(0.16, 3))
     assert not cost.within(Budget(0.16, 2))
     assert not cost.within(Budget(0.1, 3))

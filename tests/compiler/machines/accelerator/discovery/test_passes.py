@@ -60,5 +60,6 @@ def test_distinct_candidates_cover_something() -> None:
     distinct = TABLE.distinct()
     assert CLIP in distinct
     covered = [TABLE.coverage(one) for one in distinct]
-    assert all(covered) and len({*covered}) == len(covered)
+    assert all(covered)
+    assert len({*covered}) == len(covered)
     assert TABLE.layers_of(CLIP) == 3

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,8 +50,9 @@ def test_front(saves: list[int], tables: list[int], joint: int) -> None:
     sets = [*all_sets(rater(saves, tables, joint), range(COUNT), 3)]
     found = front(sets)
     assert found[-1].cost.lut == 0
-    for one, other in zip(found, found[1:], strict=False):
-        assert one.ratio <= other.ratio and one.cost.lut > other.cost.lut
+    for one, other in pairwise(found):
+        assert one.ratio <= other.ratio
+        assert one.cost.lut > other.cost.lut
     for one in sets:
         assert any(other.ratio <= one.ratio and other.cost.lut <= one.cost.lut for other in found)
 

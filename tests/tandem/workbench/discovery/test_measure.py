@@ -1,0 +1,48 @@
+"""A network on machines: its cycles, and what an answer is known by."""
+
+from __future__ import annotations
+
+from math import inf
+
+from tandem.compiler.machines.accelerator.discovery.costs import with_operations
+from tandem.hw.config_files import load_config
+from tandem.hw.custom_operations import CustomOperation
+from tandem.hw.memory_model import parse_memory
+from tandem.workbench.discovery.measure import Question, answer, chains
+from tandem.workbench.models import ModelOptions
+from tandem.workbench.search.measure import Network
+
+CONFIG = load_config("small8")
+FAST = Question(Network("digits", ModelOptions()), parse_memory("fast"))
+HIGH = CustomOperation.from_json({"name": "HIGH", "result": "int32(a * uint16(b) >> 8)"})
+
+
+def test_an_answer() -> None:
+    found = answer(FAST, CONFIG, inf)
+    assert 0 < found.alu < found.cycles
+    assert not found.reason
+    # Passes of the chains' layers are no more than what the ALU does in all.
+    own = chains(FAST, CONFIG, inf)
+    assert 0 < sum(5 * layer.vectors for layer in own) <= 1.5 * found.alu
+    cut = [step.cut for layer in own for chain in layer.chains for step in chain]
+    assert {*cut} > {None, 8}
+
+
+def test_a_network_that_is_refused() -> None:
+    found = answer(Question(Network("absent.onnx", ModelOptions()), FAST.memory), CONFIG, inf)
+    assert found.cycles == 0
+    assert "absent.onnx" in found.reason
+
+
+def test_keys() -> None:
+    """An answer is another one's for another memory, machine or seed; a name is no matter."""
+    other = Question(FAST.network, parse_memory("edge"))
+    seeded = Question(Network("digits", ModelOptions(seed=1)), FAST.memory)
+    keys = [
+        FAST.key(CONFIG),
+        FAST.key(with_operations(CONFIG, (HIGH,))),
+        other.key(CONFIG),
+        seeded.key(CONFIG),
+    ]
+    assert len({*keys}) == len(keys)
+    assert FAST.key(CONFIG.replace(name="another")) == keys[0]
