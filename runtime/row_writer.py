@@ -23,8 +23,10 @@ class RowWriter:
             order += index * step
         self._order = order
         """The element of a row at each of its places."""
-        steps = [(step, axis) for axis, step in enumerate(code.row_steps) if step]
-        self._axes = sorted(steps, reverse=True)
+        # An axis of one index may have the step of another, which has all the indices.
+        along_rows = zip(code.row_steps, code.shape, strict=True)
+        steps = [(step, extent > 1, axis) for axis, (step, extent) in enumerate(along_rows) if step]
+        self._axes = [(step, axis) for step, _, axis in sorted(steps, reverse=True)]
 
     @property
     def row_bytes(self) -> int:

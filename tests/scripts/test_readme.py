@@ -27,6 +27,7 @@ GUIDES = (
     "export",
     "tuning-guide",
     "machine-search",
+    "discover",
     "verilog",
     "programs",
     "own-operators",
@@ -63,8 +64,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 TOUR: tuple[tuple[str, ...], ...] = (
     *(("run", "compile"), ("generate",), ("export",), ("soc",), ("disasm", "sim"), ("rtl",)),
     *(("train", "run"), ("tune", "run"), ("search",), ("doctor", "devices")),
+    ("discover", "run", "rtl"),
 )
-SLOW = ("run", "train", "generate", "export", "rtl", "soc", "tune", "search")
+SLOW = ("run", "train", "generate", "export", "rtl", "soc", "tune", "search", "discover")
 # Other tests run these networks on the RTL, and compare them with the CPU.
 COMPARED = ("--check", "--compare")
 
@@ -91,9 +93,11 @@ def test_the_commands_of_the_tour(here: Path, verbs: tuple[str, ...]) -> None:
     recorded = [command for command in COMMANDS if "--records" in command]
     # And runs of trained models follow their training.
     trained = commands(PAGES["training"])
-    others = {*recorded, *trained, *filter(compares, COMMANDS)}
+    # And runs of machines that were found, the search for their operations.
+    found = commands(PAGES["discover"])
+    others = {*recorded, *trained, *found, *filter(compares, COMMANDS)}
     plain = [command for command in COMMANDS if command not in others]
-    among = {"tune": recorded, "train": trained}.get(verbs[0], plain)
+    among = {"tune": recorded, "train": trained, "discover": found}.get(verbs[0], plain)
     chosen = [command for command in among if command.split()[0] in verbs]
     assert {command.split()[0] for command in chosen} == {*verbs}
     for command in chosen:

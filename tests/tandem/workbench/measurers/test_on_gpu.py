@@ -21,7 +21,6 @@ from tandem.workbench.measurers import on_gpu
 from tandem.workbench.measurers.on_gpu import GpuLayer, GpuMeasurer
 from tests.support.compiler.graph.graphs import graph
 from tests.support.compiler.machines.gpu.on_opencl import opencl_device
-from tests.support.compiler.models.models import convolution
 
 MACHINE = GpuMachine()
 KERNEL = InferTypes().apply(
@@ -63,9 +62,8 @@ def test_records_are_of_a_device(tmp_path: Path) -> None:
     """Tuning writes records by the device's name, of which a run takes the choices."""
     device = opencl_device()
     records = str(tmp_path / "records.jsonl")
-    model = str(convolution(tmp_path / "net.onnx"))
     given = ["--device", "opencl", "--records", records]
-    tuned = CliRunner().invoke(app, ["tune", model, *given, "--trials", "2", "--json"])
+    tuned = CliRunner().invoke(app, ["tune", "digits", *given, "--trials", "2", "--json"])
     assert tuned.exit_code == 0, tuned.output
     tasks = json.loads(tuned.stdout)["tasks"]
     assert tasks
@@ -74,7 +72,7 @@ def test_records_are_of_a_device(tmp_path: Path) -> None:
     assert {record.target for record in found} == {"opencl"}
     assert {record.machine["name"] for record in found} == {device.model}
     assert OpenCl().own_records(found) == tuple(found)
-    run = CliRunner().invoke(app, ["run", model, *given])
+    run = CliRunner().invoke(app, ["run", "digits", *given])
     assert run.exit_code == 0, run.output
     count = sum(len(task["layers"]) for task in tasks)
     assert f"schedules: {count} of {count} layers by records" in run.output
