@@ -48,7 +48,8 @@ class Judges:
         self.say(f"{question.network.model}: compiling for {len(asked)} machines")
         for at, found in self.pool.measure(question, [*asked.values()], inf):
             known[order[at]] = asdict(found)
-            self.judged.put(order[at], known[order[at]])
+            if found.lasting:
+                self.judged.put(order[at], known[order[at]])
         return [Answer(**known[key]) for key in keys]
 
     def proof(self, candidate: Candidate) -> str:
@@ -63,10 +64,13 @@ class Judges:
         verdict: str | None = self.judged.get(key)
         if verdict is None:
             self.say(f"proving {operation.name}")
-            verdict = prove_equal(
+            found = prove_equal(
                 operation.result, candidate.sequence, operation.parameters, PROOF_SECONDS
-            ).text
-            self.judged.put(key, verdict)
+            )
+            verdict = found.text
+            # What was given up may be decided where there is more time.
+            if found.proved or found.counterexample:
+                self.judged.put(key, verdict)
         return verdict
 
     def synthesised(self, baseline: HardwareConfig, config: HardwareConfig) -> SetCost:

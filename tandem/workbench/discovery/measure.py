@@ -74,16 +74,24 @@ class Answer:
         Cycles in which the ALU issues.
     reason
         Why the network cannot run on the machine; empty if it can.
+    lasting
+        Whether another try would say the same.
     """
 
     cycles: int
     alu: int
     reason: str = ""
+    lasting: bool = True
 
     @staticmethod
     def refused(reason: str) -> Answer:
         """Of a network that cannot run."""
         return Answer(0, 0, reason)
+
+    @staticmethod
+    def failed(reason: str) -> Answer:
+        """Of a process that did not get as far as an answer."""
+        return Answer(0, 0, reason, lasting=False)
 
 
 def answer(question: Question, config: HardwareConfig, limit: float) -> Answer:

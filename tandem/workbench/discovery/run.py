@@ -96,7 +96,7 @@ def run(options: Options, say: Say) -> Found:
     with ExitStack() as closing:
         path = options.judged or default_cache() / "discover" / "judged.db"
         judged = closing.enter_context(open_judged(path))
-        answers = closing.enter_context(open_pool(answer, options.jobs, None, Answer.refused))
+        answers = closing.enter_context(open_pool(answer, options.jobs, None, Answer.failed))
         judges = Judges(judged, answers, say)
         questions = [Question(network, options.memory) for network in options.networks]
         gathered = [_chains_of(one, options, say) for one in questions]
