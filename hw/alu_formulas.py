@@ -21,6 +21,7 @@ from tandem.hw.alu_terms import (
     Number,
     Term,
     TermOp,
+    apply_operator,
     interval,
     names_of,
     signed_bits,
@@ -129,7 +130,8 @@ class _Formulas:
             case Binary(op=TermOp.MUL):
                 return self._multiplied(term, self.of(term.left), self.of(term.right))
             case Binary():
-                return _applied(term.op, self.of(term.left), self.of(term.right))
+                left, right = self.of(term.left), self.of(term.right)
+                return apply_operator(term.op, left, right, _least, _greatest)
             case Name():
                 return self.of_name(term.name)
             case Number():
@@ -154,27 +156,9 @@ def _cast(cast: Cast, value: z3.BitVecRef) -> z3.BitVecRef:
     return extend(_WIDTH - cast.width, bits)
 
 
-def _applied(op: TermOp, left: z3.BitVecRef, right: z3.BitVecRef) -> z3.BitVecRef:
-    match op:
-        case TermOp.ADD:
-            return left + right
-        case TermOp.SUB:
-            return left - right
-        case TermOp.SHR:
-            return left >> right
-        case TermOp.SHL:
-            return left << right
-        case TermOp.AND:
-            return left & right
-        case TermOp.OR:
-            return left | right
-        case TermOp.XOR:
-            return left ^ right
-        case TermOp.MIN:
-            return z3.If(left < right, left, right)
-        case TermOp.MAX:
-            return z3.If(left > right, left, right)
-        case TermOp.MUL:
-            raise AssertionError("products are uninterpreted")
-        case _:
-            assert_never(op)
+def _least(left: z3.BitVecRef, right: z3.BitVecRef) -> z3.BitVecRef:
+    return z3.If(left < right, left, right)
+
+
+def _greatest(left: z3.BitVecRef, right: z3.BitVecRef) -> z3.BitVecRef:
+    return z3.If(left > right, left, right)

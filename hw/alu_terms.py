@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import TypeAlias, TypeVar, assert_never
+from typing import Any, TypeAlias, TypeVar, assert_never
 
 from tandem.hw.errors import TermError
 
@@ -136,8 +136,15 @@ def low_bits(value: int, width: int, *, signed: bool) -> int:
     return (value - least) % (1 << width) + least
 
 
-def apply_operator(op: TermOp, left: int, right: int) -> int:
-    """The exact result of an operator on two numbers."""
+def apply_operator(
+    op: TermOp,
+    left: Any,
+    right: Any,
+    least: Callable[[Any, Any], Any] = min,
+    greatest: Callable[[Any, Any], Any] = max,
+) -> Any:
+    """The exact result of an operator on two numbers, or on two of anything that has Python's
+    operators: formulas, a compiler's expressions. `least` and `greatest` take one of them."""
     match op:
         case TermOp.ADD:
             return left + right
@@ -156,9 +163,9 @@ def apply_operator(op: TermOp, left: int, right: int) -> int:
         case TermOp.XOR:
             return left ^ right
         case TermOp.MIN:
-            return min(left, right)
+            return least(left, right)
         case TermOp.MAX:
-            return max(left, right)
+            return greatest(left, right)
         case _:
             assert_never(op)
 

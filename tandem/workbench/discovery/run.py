@@ -99,8 +99,11 @@ def run(options: Options, say: Say) -> Found:
         answers = closing.enter_context(open_pool(answer, options.jobs, None, Answer.failed))
         judges = Judges(judged, answers, say)
         questions = [Question(network, options.memory) for network in options.networks]
-        gathered = [_chains_of(one, options, say) for one in questions]
         before = [_base(judges, one, baseline) for one in questions]
+        for network in options.held_out:
+            # What cannot be compiled is told now, not when all is found.
+            _base(judges, Question(network, options.memory), baseline)
+        gathered = [_chains_of(one, options, say) for one in questions]
         say("candidates")
         found = find_candidates(layer for layers in gathered for layer in layers)
         table = PassTable(gathered, found.candidates, baseline.acc_read_ports)

@@ -12,6 +12,7 @@ from typer.testing import CliRunner, Result
 
 from tandem.hw.config_files import load_config
 from tandem.scripts.cli import app
+from tandem.workbench.discovery.judged import open_judged
 
 QUICK = ("--config", "small8", "--area", "30%", "--no-synthesise", "--jobs", "1")
 
@@ -82,6 +83,17 @@ def test_a_machine_with_operations(tmp_path: Path) -> None:
     result = invoke("digits", "--config", str(path), "--judged", str(tmp_path / "judged.db"))
     assert result.exit_code == 1
     assert "tiny has operations of its own (XOR)" in result.stderr
+
+
+def test_a_held_out_model_that_is_missing_is_told_first(tmp_path: Path) -> None:
+    judged = tmp_path / "judged.db"
+    arguments = ("digits", *QUICK, "--held-out", "absent.onnx", "--judged", str(judged))
+    result = invoke(*arguments)
+    assert result.exit_code == 1
+    assert "absent.onnx" in result.stderr
+    # Nothing was judged but the other network on the machine as it is.
+    with open_judged(judged) as kept:
+        assert len(kept) == 1
 
 
 def test_nothing_that_fits(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import assert_never
 
 from tandem.compiler.ir.buffer import Buffer, Scope
 from tandem.compiler.ir.dtypes import INT8, INT32, INT64
@@ -16,7 +15,7 @@ from tandem.compiler.machines.accelerator.intrinsics.base import (
     element_function,
 )
 from tandem.compiler.machines.accelerator.intrinsics.scopes import OnChip
-from tandem.hw.alu_terms import Cast, TermOp, fold
+from tandem.hw.alu_terms import Cast, apply_operator, fold
 from tandem.hw.config import HardwareConfig
 from tandem.hw.custom_operations import CustomOperation
 from tandem.hw.features import Feature
@@ -92,7 +91,7 @@ def custom_value(
         operation.result,
         lambda name: named[name],
         lambda value: const(value, INT64),
-        _applied,
+        lambda op, left, right: apply_operator(op, left, right, minimum, maximum),
         _cast,
     )
     return cast(value, INT32)
@@ -109,32 +108,6 @@ def _low_bits(value: Expr, width: int, *, signed: bool) -> Expr:
     """The number that the low bits of a value are, in two's complement if `signed`."""
     values, half = 1 << width, 1 << width - 1
     return (value + half) % values - half if signed else value % values
-
-
-def _applied(op: TermOp, left: Expr, right: Expr) -> Expr:
-    match op:
-        case TermOp.ADD:
-            return left + right
-        case TermOp.SUB:
-            return left - right
-        case TermOp.MUL:
-            return left * right
-        case TermOp.SHR:
-            return left >> right
-        case TermOp.SHL:
-            return left << right
-        case TermOp.AND:
-            return left & right
-        case TermOp.OR:
-            return left | right
-        case TermOp.XOR:
-            return left ^ right
-        case TermOp.MIN:
-            return minimum(left, right)
-        case TermOp.MAX:
-            return maximum(left, right)
-        case _:
-            assert_never(op)
 
 
 def _parameters(operation: CustomOperation) -> tuple[Buffer, ...]:
