@@ -26,7 +26,7 @@ CONFIG = load_config("tiny")
 SUM = Candidate(CustomOperation("SUM", parse_term("a + b")), (Step(TermOp.ADD, Name("b")),))
 
 
-class Told:
+class StatedAnswers:
     """A pool with stated answers, one for each time it is asked."""
 
     def __init__(self, *answers: Answer) -> None:
@@ -42,7 +42,7 @@ class Told:
 def test_an_answer_is_kept_and_a_death_is_not(tmp_path: Path) -> None:
     died, ran = Answer.failed("the process died"), Answer(5, 3)
     with open_judged(tmp_path / "judged.db") as judged:
-        judges = Judges(judged, Told(died, ran), lambda _: None)
+        judges = Judges(judged, StatedAnswers(died, ran), lambda _: None)
         assert judges.cycles(QUESTION, [CONFIG]) == [died]
         assert judges.cycles(QUESTION, [CONFIG]) == [ran]
         # The pool has no third answer.
@@ -52,7 +52,7 @@ def test_an_answer_is_kept_and_a_death_is_not(tmp_path: Path) -> None:
 def test_a_refusal_is_kept(tmp_path: Path) -> None:
     refused = Answer.refused("CompilerError: too small")
     with open_judged(tmp_path / "judged.db") as judged:
-        judges = Judges(judged, Told(refused), lambda _: None)
+        judges = Judges(judged, StatedAnswers(refused), lambda _: None)
         for _ in range(2):
             assert judges.cycles(QUESTION, [CONFIG]) == [refused]
 
@@ -63,5 +63,5 @@ def test_a_proof_that_was_given_up_is_tried_again(
     verdicts = [Verdict(False, {}), Verdict(True, {})]
     monkeypatch.setattr(alu_formulas, "prove_equal", lambda *_: verdicts.pop(0))
     with open_judged(tmp_path / "judged.db") as judged:
-        judges = Judges(judged, Told(), lambda _: None)
+        judges = Judges(judged, StatedAnswers(), lambda _: None)
         assert [judges.proof(SUM) for _ in range(3)] == ["not decided", "proved", "proved"]
