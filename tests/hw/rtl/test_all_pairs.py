@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -64,7 +65,7 @@ def immediates(operation: CustomOperation) -> Iterator[int]:
 
 def of_expression(operation: CustomOperation, immediate: int) -> Numbers:
     """What the expression says."""
-    values = {"a": FIRST, "b": SECOND}
+    values: dict[str, Any] = {"a": FIRST, "b": SECOND}
     values |= {name: np.int64(one) for name, one in operation.values_of(immediate).items()}
     found = fold(
         operation.result,
@@ -88,8 +89,8 @@ def control_of(config: HardwareConfig, immediate: int) -> int:
 
 def of_gates(gates: GateLevel, config: HardwareConfig, immediate: int) -> dict[str, Numbers]:
     """What the gates give, by their port."""
-    values = {"control": control_of(config, immediate), "a": FIRST, "b": SECOND}
-    return gates.evaluate(values, CASES)
+    control = control_of(config, immediate)
+    return gates.evaluate({"control": control, "a": FIRST, "b": SECOND}, CASES)
 
 
 def of_engine(config: HardwareConfig, operation: CustomOperation, immediate: int) -> Numbers:
@@ -190,8 +191,8 @@ def test_results_have_32_bits() -> None:
     a[: len(limits) ** 2], b[: len(limits) ** 2] = np.array([*product(limits, limits)]).T
     for position, operation in enumerate(sorted_operations(config)):
         for immediate in [*immediates(operation)][:: 7 * 41]:
-            values = {"control": control_of(config, immediate), "a": a, "b": b}
-            made = gates.evaluate(values, len(a))
+            control = control_of(config, immediate)
+            made = gates.evaluate({"control": control, "a": a, "b": b}, len(a))
             wanted = [
                 operation.apply(int(one), int(two), immediate)
                 for one, two in zip(a, b, strict=True)
