@@ -3,11 +3,11 @@ lies on the heap, as a list does."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final, TypeAlias, assert_never
+from typing import Final
 
-from tandem.compiler.graph.data_types import constructors_of, declare
+from tandem.compiler.graph.data_types import constructors_of
 from tandem.compiler.graph.infer import infer
 from tandem.compiler.graph.nodes import (
     Apply,
@@ -24,32 +24,24 @@ from tandem.compiler.graph.nodes import (
     Value,
     Var,
 )
+from tandem.compiler.graph.passes.function_data import (
+    FunctionData,
+    fields_of,
+    function_data,
+    origin_of,
+)
 from tandem.compiler.graph.syntax import unique_name
 from tandem.compiler.graph.types import (
-    Constructor,
     DataType,
-    Declaration,
-    Declarations,
     FunctionType,
-    GenericType,
-    TensorType,
-    TupleType,
     Type,
-    symbols_of,
 )
 from tandem.compiler.graph.verify import verify
 from tandem.compiler.graph.visit import (
-    all_lets,
     called_by_name,
-    declarations_of,
-    functions,
     map_functions,
     rewrite_lets,
 )
-
-_Origin: TypeAlias = tuple[Global | FunctionType, int]
-"""What a function that is a value was made of, a function by name or another value, and how many
-arguments it holds."""
 
 _FUNCTION: Final = "f"
 """The name of the parameter that is called."""
@@ -90,274 +82,54 @@ class FunctionsAsData:
             The fields of a data type have ever more types.
         """
         verify(function)
-        plan = _plan(function)
+        plan = function_data(function)
         if not plan.names:
             return function
         changed = map_functions(function, lambda one: _written(one, plan))
-        whole = replace(changed, definitions=(*changed.definitions, *_appliers(plan)))
+        appliers = (_applier(type_, plan) for type_ in plan.names)
+        whole = replace(changed, definitions=(*changed.definitions, *appliers))
         reached = called_by_name(whole)
         return replace(
             whole, definitions=tuple(it for it in whole.definitions if it.name in reached)
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """The data types of a program without functions that are values.
+def _applier(type_: FunctionType, plan: FunctionData) -> Function:
+    """The function that calls what stands for a function of a type."""
+    applier = plan.applier(type_)
+    taken = {_FUNCTION, "y"}
+    function, *others = (
+        Param(_FUNCTION if at == 0 else unique_name("x", taken), param)
+        for at, param in enumerate(applier.type.params)
+    )
+    given = tuple(Var(param.name) for param in others)
 
-    Attributes
-    ----------
-    names
-        The data type of a type of functions, and the function that calls a value of it.
-    forms
-        The constructors of each type of functions.
-    renamed
-        The name of each data type that holds functions, and those of its constructors.
-    params
-        The parameters of all these types, and the tensors with symbols that they stand for.
-    """
+    def arm(name: str, fields: int, callee: Global, *first: Var) -> Arm:
+        held = tuple(unique_name("held", taken) for _ in range(fields))
+        result = unique_name("z", taken)
+        call = Let(result, Call(callee, (*first, *map(Var, held), *given)))
+        return Arm(name, held, Body((call,), Var(result)))
 
-    names: Mapping[FunctionType, tuple[str, str]]
-    forms: Mapping[FunctionType, Mapping[_Origin, str]]
-    renamed: Mapping[DataType, tuple[str, Mapping[str, str]]]
-    params: Mapping[TensorType, str]
-    declared: Declarations | None = None
-
-    def of(self, type_: Type) -> Type:
-        """The type of what stands for a value of a type: in a declaration, before there are
-        declarations."""
-        inside = self.declared is None
-        match type_:
-            case TensorType() if inside and type_ in self.params:
-                return DataType(self.params[type_])
-            case TensorType() | GenericType():
-                return type_
-            case TupleType(items=items):
-                return TupleType(tuple(map(self.of, items)))
-            case FunctionType():
-                return self._own(self.names[type_][0])
-            case DataType() if type_ in self.renamed:
-                return self._own(self.renamed[type_][0])
-            case DataType(name=name, arguments=arguments):
-                return DataType(name, tuple(map(self.of, arguments)), self.declared)
-            case _:
-                assert_never(type_)
-
-    def _own(self, name: str) -> DataType:
-        if self.declared is None:
-            return DataType(name, tuple(map(DataType, self.params.values())))
-        return DataType(name, tuple(self.params), self.declared)
-
-    def function(self, type_: FunctionType) -> FunctionType:
-        """The type of a function that is called by name."""
-        return FunctionType(tuple(map(self.of, type_.params)), self.of(type_.result))
-
-    def applier(self, type_: FunctionType) -> Global:
-        """The function that calls a value that stands for a function."""
-        return Global(self.names[type_][1], self.function(_applied(type_)))
+    arms = []
+    for origin, name in plan.forms[type_].items():
+        callee, _ = origin
+        if isinstance(callee, Global):
+            called = Global(callee.name, plan.function(callee.type))
+        else:
+            called = plan.applier(callee)
+        arms.append(arm(name, len(fields_of(origin)), called))
+    if not arms:
+        # Never reached, as there is no value.
+        assert isinstance(function.type, DataType), "planned"
+        (alone,) = constructors_of(function.type)
+        arms.append(arm(alone.name, 0, applier, Var(_FUNCTION)))
+    match = Let("y", Match(Var(_FUNCTION), tuple(arms)))
+    return Function(
+        applier.name, (function, *others), Body((match,), Var("y")), applier.type.result
+    )
 
 
-def _applied(type_: FunctionType) -> FunctionType:
-    return FunctionType((type_, *type_.params), type_.result)
-
-
-def _held(origin: _Origin) -> tuple[Type, ...]:
-    """The types of the fields of a constructor."""
-    callee, count = origin
-    params = callee.type.params if isinstance(callee, Global) else _applied(callee).params
-    return params[:count]
-
-
-def _plan(program: Function) -> _Plan:
-    declared = declarations_of(program)
-    holding = _holding_functions(declared)
-    types = dict.fromkeys(_all_types(it for one in functions(program) for it in _types(one)))
-    kept = tuple(it for it in declared.types if it.name not in holding)
-    taken = {one.name for one in kept}
-    constructors = {form.name for one in kept for form in one.constructors}
-    called = {one.name for one in functions(program)}
-    names = {
-        type_: (unique_name("Function", taken), unique_name("apply", called))
-        for type_ in types
-        if isinstance(type_, FunctionType)
-    }
-    forms: dict[FunctionType, dict[_Origin, str]] = {type_: {} for type_ in names}
-    for one in functions(program):
-        for type_, origin in _values_made(one):
-            callee, _ = origin
-            stem = callee.name if isinstance(callee, Global) else "more"
-            if origin not in forms[type_]:
-                forms[type_][origin] = unique_name(stem, constructors)
-    renamed = {
-        type_: (
-            unique_name(type_.name, taken),
-            {it.name: unique_name(it.name, constructors) for it in constructors_of(type_)},
-        )
-        for type_ in types
-        if isinstance(type_, DataType) and type_.name in holding
-    }
-    fields = [it for origins in forms.values() for origin in origins for it in _held(origin)]
-    fields += [it for type_ in renamed for own in constructors_of(type_) for it in own.fields]
-    open_ = dict.fromkeys(it for type_ in fields for it in _stored(type_) if symbols_of(it))
-    params = {type_: unique_name("T", taken) for type_ in open_}
-    plan = _Plan(names, forms, renamed, params)
-    return replace(plan, declared=declare((*kept, *_declarations(plan, constructors))))
-
-
-def _declarations(plan: _Plan, taken: set[str]) -> Iterator[Declaration]:
-    params = tuple(plan.params.values())
-
-    def constructor(name: str, fields: Iterable[Type]) -> Constructor:
-        return Constructor(name, tuple(map(plan.of, fields)))
-
-    for type_, (name, _) in plan.names.items():
-        own = [constructor(form, _held(origin)) for origin, form in plan.forms[type_].items()]
-        # A type has a value, although the program makes none.
-        own = own or [Constructor(unique_name("no_function", taken))]
-        yield Declaration(name, params, tuple(own))
-    for data, (name, renamed) in plan.renamed.items():
-        own = [constructor(renamed[it.name], it.fields) for it in constructors_of(data)]
-        yield Declaration(name, params, tuple(own))
-
-
-def _holding_functions(declared: Declarations) -> frozenset[str]:
-    """The declarations whose own fields are functions, directly or not: not `List`, whose argument
-    may be."""
-    found: frozenset[str] = frozenset()
-    while True:
-        more = {
-            one.name
-            for one in declared.types
-            if any(_names(own, found) for form in one.constructors for own in form.fields)
-        }
-        if more <= found:
-            return found
-        found |= more
-
-
-def _names(type_: Type, found: frozenset[str]) -> bool:
-    """Whether a type names a type of functions, or a data type that was found."""
-    match type_:
-        case TensorType() | GenericType():
-            return False
-        case TupleType(items=items):
-            return any(_names(each, found) for each in items)
-        case FunctionType():
-            return True
-        case DataType(name=name, arguments=arguments):
-            return name in found or any(_names(each, found) for each in arguments)
-        case _:
-            assert_never(type_)
-
-
-def _types(function: Function) -> Iterator[Type]:
-    yield from infer(function).values()
-    yield from () if function.result is None else (function.result,)
-
-
-def _all_types(types: Iterable[Type]) -> Iterator[Type]:
-    """Types, and all that their values may hold."""
-    found: set[Type] = set()
-    waiting = [*types]
-    while waiting:
-        type_ = waiting.pop(0)
-        if type_ in found:
-            continue
-        found.add(type_)
-        yield type_
-        match type_:
-            case TensorType() | GenericType():
-                pass
-            case TupleType(items=items):
-                waiting += items
-            case FunctionType(params=params, result=result):
-                waiting += (*params, result)
-            case DataType(arguments=arguments):
-                waiting += arguments
-                waiting += (own for form in constructors_of(type_) for own in form.fields)
-            case _:
-                assert_never(type_)
-
-
-def _stored(type_: Type) -> Iterator[TensorType]:
-    """The tensors that the type of a field says."""
-    match type_:
-        case TensorType():
-            yield type_
-        case TupleType(items=parts) | DataType(arguments=parts):
-            for part in parts:
-                yield from _stored(part)
-        case FunctionType() | GenericType():
-            pass
-        case _:
-            assert_never(type_)
-
-
-def _values_made(function: Function) -> Iterator[tuple[FunctionType, _Origin]]:
-    """The types of the functions that become values in a function, and of what they are made."""
-    types = infer(function)
-    for let in all_lets(function.body):
-        if isinstance(let.value, Partial):
-            type_ = types[let.name]
-            assert isinstance(type_, FunctionType), "inferred"
-            yield type_, _origin(let.value, types)
-
-
-def _origin(value: Partial, types: Mapping[str, Type]) -> _Origin:
-    if isinstance(value.callee, Global):
-        return value.callee, len(value.args)
-    callee = types[value.callee.name]
-    assert isinstance(callee, FunctionType), "verified"
-    return callee, 1 + len(value.args)
-
-
-def _appliers(plan: _Plan) -> Iterator[Function]:
-    """The functions that call what stands for functions of each type."""
-    assert plan.declared is not None, "planned"
-    for type_ in plan.names:
-        applier = plan.applier(type_)
-        taken = {_FUNCTION}
-        params = (
-            Param(_FUNCTION, applier.type.params[0]),
-            *(Param(unique_name("x", taken), each) for each in applier.type.params[1:]),
-        )
-        given = tuple(Var(param.name) for param in params[1:])
-
-        def arm(name: str, held: tuple[str, ...], callee: Global, args: tuple[Var, ...]) -> Arm:
-            call = Let("z", Call(callee, (*map(Var, held), *args)))
-            return Arm(name, held, Body((call,), Var("z")))
-
-        arms = []
-        for origin, name in plan.forms[type_].items():
-            callee, _ = origin
-            held = tuple(unique_name("held", taken) for _ in _held(origin))
-            called = (
-                Global(callee.name, plan.function(callee.type))
-                if isinstance(callee, Global)
-                else plan.applier(callee)
-            )
-            arms.append(arm(name, held, called, given))
-        if not arms:
-            # Never reached, as there is no value.
-            function = params[0].type
-            assert isinstance(function, DataType), "planned"
-            (alone,) = constructors_of(function)
-            arms.append(arm(alone.name, (), applier, (Var(_FUNCTION), *given)))
-        match = Let("y", Match(Var(_FUNCTION), _named_apart(arms, taken)))
-        yield Function(applier.name, params, Body((match,), Var("y")), applier.type.result)
-
-
-def _named_apart(arms: Iterable[Arm], taken: set[str]) -> tuple[Arm, ...]:
-    """Arms whose calls have different names."""
-    found = []
-    for each in arms:
-        (call,) = each.body.lets
-        name = unique_name("z", taken)
-        found.append(replace(each, body=Body((replace(call, name=name),), Var(name))))
-    return tuple(found)
-
-
-def _written(function: Function, plan: _Plan) -> Function:
+def _written(function: Function, plan: FunctionData) -> Function:
     """A function with values of data types for functions."""
     types = infer(function)
 
@@ -373,13 +145,13 @@ def _written(function: Function, plan: _Plan) -> Function:
     )
 
 
-def _value(let: Let, types: Mapping[str, Type], plan: _Plan) -> Value:
+def _value(let: Let, types: Mapping[str, Type], plan: FunctionData) -> Value:
     assert plan.declared is not None, "planned"
     value, type_ = let.value, types[let.name]
     match value:
         case Partial(callee=callee, args=args):
             assert isinstance(type_, FunctionType), "inferred"
-            form = plan.forms[type_][_origin(value, types)]
+            form = plan.forms[type_][origin_of(value, types)]
             held = args if isinstance(callee, Global) else (callee, *args)
             return Construct(form, plan.declared, held, tuple(plan.params))
         case Apply(callee=callee, args=args):
@@ -402,10 +174,8 @@ def _value(let: Let, types: Mapping[str, Type], plan: _Plan) -> Value:
                 return value
             _, names = plan.renamed[data]
             changed = (
-                each
-                if each.constructor is None
-                else replace(each, constructor=names[each.constructor])
-                for each in arms
+                arm if arm.constructor is None else replace(arm, constructor=names[arm.constructor])
+                for arm in arms
             )
             return Match(operand, tuple(changed))
         case _:
