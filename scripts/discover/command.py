@@ -148,7 +148,7 @@ def command(
         check_destination(output)
         sources = [path for model in (*models, *unseen) for path in model_inputs(model)]
         read = [*sources, config_input(config), calibrate]
-        check_outputs({"--output": output, "--report": report}, read)
+        check_outputs({"--output": output, "--report": report, "--judged": judged}, read)
         if not find_spec("z3"):
             raise CommandError(
                 "discover needs z3, which is not installed: "
@@ -194,5 +194,7 @@ def _check_models(models: list[str]) -> None:
     for model in models:
         if model.endswith(".onnx"):
             model_file(model)
-    if len(set(models)) < len(models):
+    # One file has many names.
+    files = [str(Path(model).resolve()) if model.endswith(".onnx") else model for model in models]
+    if len({*files}) < len(files):
         raise typer.BadParameter("a model is there twice")
