@@ -104,15 +104,24 @@ def test_a_machine_with_operations(tmp_path: Path) -> None:
     assert "tiny has operations of its own (XOR)" in result.stderr
 
 
-def test_a_held_out_model_that_is_missing_is_told_first(tmp_path: Path) -> None:
+def test_a_held_out_model_that_is_missing_is_told_at_once(tmp_path: Path) -> None:
     judged = tmp_path / "judged.db"
-    arguments = ("digits", *QUICK, "--held-out", "absent.onnx", "--judged", str(judged))
-    result = invoke(*arguments)
+    result = invoke("digits", "--held-out", "absent.onnx", "--judged", str(judged))
     assert result.exit_code == 1
     assert "absent.onnx" in result.stderr
-    # Nothing was judged but the other network on the machine as it is.
+    assert not judged.exists()
+
+
+def test_a_held_out_model_that_cannot_be_read_is_told_before_the_search(tmp_path: Path) -> None:
+    judged, held_out = tmp_path / "judged.db", tmp_path / "broken.onnx"
+    held_out.write_bytes(b"no model")
+    arguments = ("digits", *QUICK, "--held-out", str(held_out), "--judged", str(judged))
+    result = invoke(*arguments)
+    assert result.exit_code == 1
+    assert "broken.onnx" in result.stderr
+    # Nothing was judged but both networks on the machine as it is.
     with open_judged(judged) as kept:
-        assert len(kept) == 1
+        assert len(kept) == 2
 
 
 def test_nothing_that_fits(tmp_path: Path) -> None:
