@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -41,5 +42,7 @@ def check_models(models: Sequence[str], instead: str = "") -> None:
         if model not in BUILT_IN:
             with open_input(model_file(model), MODEL_BYTES):
                 pass  # What is in it is read later.
-    if len(set(models)) < len(models):
+    # One file has many names.
+    files = [model if model in BUILT_IN else Path(model).resolve() for model in models]
+    if len({*files}) < len(files):
         raise typer.BadParameter(f"a model is there twice{instead}")

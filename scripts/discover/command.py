@@ -144,7 +144,7 @@ def command(
         check_destination(output)
         sources = [path for model in (*models, *unseen) for path in model_inputs(model)]
         read = [*sources, config_input(config), calibrate]
-        check_outputs({"--output": output, "--report": report}, read)
+        check_outputs({"--output": output, "--report": report, "--judged": judged}, read)
         if not find_spec("z3"):
             raise CommandError(
                 "discover needs z3, which is not installed: "

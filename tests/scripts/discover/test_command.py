@@ -76,6 +76,25 @@ def test_wrong_usage(arguments: tuple[str, ...], message: str) -> None:
     assert message in " ".join(result.stderr.split())
 
 
+def test_a_file_by_two_names(tmp_path: Path) -> None:
+    (tmp_path / "own.onnx").write_bytes(b"")
+    (tmp_path / "other").mkdir()
+    result = invoke(f"{tmp_path}/own.onnx", "--held-out", f"{tmp_path}/other/../own.onnx")
+    assert result.exit_code == 2
+    assert "a model is there twice" in " ".join(result.stderr.split())
+
+
+def test_what_was_judged_is_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "judged.db"
+    with open_judged(path) as judged:
+        judged.put("key", 1)
+    result = invoke("digits", *QUICK, "--output", str(path), "--judged", str(path))
+    assert result.exit_code == 1
+    assert "--output and --judged write the same file" in " ".join(result.stderr.split())
+    with open_judged(path) as judged:
+        assert judged.get("key") == 1
+
+
 def test_a_machine_with_operations(tmp_path: Path) -> None:
     path = tmp_path / "own.json"
     values = json.loads(Path("hw/presets/tiny.json").read_text())

@@ -37,6 +37,8 @@ _NAMES: Mapping[tuple[AluOp, Role], str] = {
     (AluOp.ADD, Role.SCALED): "scale",
 }
 _MODULAR = (AluOp.ADD, AluOp.MUL)
+_NAME_LENGTH = 28
+"""Of names without their numbers: of long runs the last steps are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,4 +276,5 @@ def _base_name(shape: Shape) -> str:
         + ("B" if step.role is not Role.NUMBER else "")
         for step in shape
     ]
-    return "_".join(parts) if parts != ["ADDB"] else "ADD_SCALED"
+    name = "_".join(parts) if parts != ["ADDB"] else "ADD_SCALED"
+    return name[:_NAME_LENGTH].rstrip("_")
