@@ -157,6 +157,10 @@ _PARTS: Final = {
 """The parts of a block that a tensor is stored in, by the axes that it has."""
 
 
+_OUTER: Final = (LANE, TERM, ROW, None)
+"""The order of the dimensions of tensors, by the parts of blocks along them."""
+
+
 @dataclass
 class _Blocks:
     """Rewrites tensors in blocks.
@@ -242,12 +246,16 @@ class _Blocks:
             )
         return found
 
+    def _order(self, tensor: Tensor) -> list[int]:
+        """The dimensions of a tensor as its blocks lie: those of lanes and terms first, so that a
+        part of them is one run of what lies behind."""
+        parts = self.parts[tensor.name]
+        return sorted(range(len(parts)), key=lambda at: _OUTER.index(parts[at]))
+
     def _shape(self, tensor: Tensor) -> tuple[int, ...]:
-        sizes, parts = self.roles.sizes, self.parts.get(tensor.name, ())
-        outer = (
-            extent if part is None else -(-extent // sizes[part])
-            for extent, part in zip(tensor.shape, parts, strict=True)
-        )
+        sizes, parts = self.roles.sizes, self.parts[tensor.name]
+        extents = ((tensor.shape[at], parts[at]) for at in self._order(tensor))
+        outer = (extent if part is None else -(-extent // sizes[part]) for extent, part in extents)
         return (*outer, *(sizes[part] for part in self._block(tensor)))
 
     def _made(self, tensor: Tensor) -> Tensor:
@@ -257,7 +265,8 @@ class _Blocks:
         shape = self._shape(tensor)
         if source is None:
             return Tensor(tensor.name, shape, tensor.dtype, tensor.scope)
-        axes = (*source.axes, *(Var(part) for part in self._block(tensor)))
+        outer = (source.axes[at] for at in self._order(tensor))
+        axes = (*outer, *(Var(part) for part in self._block(tensor)))
         reduced = tuple(
             ReduceAxis(axis.name, INDEX, -(-axis.extent // self.roles.sizes[TERM]))
             if self.roles.of(axis.name) == TERM
@@ -277,7 +286,9 @@ class _Blocks:
                     return reduced[name]
                 case Load(buffer=Tensor(shape=shape, name=name) as tensor, indices=at) if shape:
                     inner = (reduced.get(part, Var(part)) for part in self._block(tensor))
-                    return Load(self.made[name], (*at, *inner))
+                    return Load(
+                        self.made[name], (*(at[each] for each in self._order(tensor)), *inner)
+                    )
                 case _:
                     return node
 
@@ -288,7 +299,8 @@ class _Blocks:
         parts = self.parts[tensor.name]
         outer: list[Part] = []
         where: dict[str, Part] = {}
-        for axis, part in enumerate(parts):
+        for axis in self._order(tensor):
+            part = parts[axis]
             if part is None or sizes[part] == 1:
                 outer.append(Whole(axis))
             else:

@@ -112,7 +112,7 @@ class _Split:
         if not isinstance(value, Binary):
             return self._renewed(value)
         first, second = value.left, value.right
-        if value.op in _COMMUTE and self._is_operand(first) and not self._is_operand(second):
+        if value.op in _COMMUTE and _is_given(first) and not _is_given(second):
             # An operation writes to the place of its first operand.
             first, second = second, first
         left, right = (
@@ -144,3 +144,14 @@ class _Split:
                     return node
 
         return rewrite_expr(value, change)
+
+
+def _is_given(value: Expr) -> bool:
+    """Whether an operand is a number, or an element of an input."""
+    match value:
+        case Const():
+            return True
+        case Load(buffer=Tensor(source=None)):
+            return True
+        case _:
+            return False

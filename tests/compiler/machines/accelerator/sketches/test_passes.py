@@ -7,6 +7,8 @@ import pytest
 from tandem.compiler import te
 from tandem.compiler.errors import Refusal
 from tandem.compiler.ir.dtypes import INT8, INT32
+from tandem.compiler.ir.expr import Load
+from tandem.compiler.ir.visit import subexpressions
 from tandem.compiler.machines.accelerator.sketches.passes import in_passes
 from tandem.compiler.te import Tensor, compute, placeholder, reduce_axis
 from tandem.compiler.te.build import stages
@@ -52,3 +54,13 @@ def test_refuses_wide_results() -> None:
     y = compute((4, 8), lambda i, o: total[i, o] + 1, "y")
     with pytest.raises(Refusal, match="y has to be a cast to int8"):
         in_passes(y)
+
+
+def test_sums_are_first_operands() -> None:
+    """An operation writes to the place of its first operand, which the others keep."""
+    total, bias = sums(), placeholder((8,), INT32, "bias")
+    y = compute((4, 8), lambda i, o: te.cast(bias[o] + total[i, o], INT8), "y")
+    added = stages([in_passes(y)])[-2]
+    assert added.source is not None
+    left = next(part for part in subexpressions(added.source.value) if isinstance(part, Load))
+    assert left.buffer.name == "sums"
