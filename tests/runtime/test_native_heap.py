@@ -21,6 +21,8 @@ from tandem.runtime.errors import RunError
 from tandem.runtime.executor import Executor
 from tandem.runtime.native import NETWORK
 from tests.runtime.test_native_network import artifact_of, equal
+from tests.support.compiler.graph.closures import BOXED, COMPOSED
+from tests.support.compiler.graph.closures import LISTED as FUNCTIONS
 from tests.support.compiler.graph.data_types import ALLOCATES, MAPPED, ROSE, TREE
 from tests.support.compiler.graph.data_types import SUM as LISTS
 from tests.support.compiler.graph.recursion import SUM, TURNS
@@ -69,6 +71,9 @@ def left(found: Executor) -> tuple[int, int]:
         *((ROSE, {"n": n}) for n in (0, 1, 4)),
         *((MAPPED, {"n": n, "c": np.float32(2), "x": X}) for n in (0, 1, 4)),
         *((TURNS, {"n": n}) for n in (0, 1, 2, 7)),
+        *((COMPOSED, {"n": n, "x": np.float32(1)}) for n in (0, 1, 5)),
+        *((FUNCTIONS, {"n": n, "x": 3}) for n in (0, 1, 30)),
+        *((BOXED, {"n": n, "z": np.ones(3, np.float32)}) for n in (0, 1, 5)),
         *((BEAMS, {"n": n, "table": np.arange(9, dtype=np.float32).reshape(3, 3)}) for n in (0, 5)),
     ],
 )

@@ -13,14 +13,21 @@ from tandem.compiler.graph.nodes import Function, Global, Param
 from tandem.compiler.graph.passes.bind_symbols import BindSymbols
 from tandem.compiler.graph.passes.first_order_writer import FirstOrderWriter
 from tandem.compiler.graph.passes.function_flow import FlowCall, FunctionFlow
-from tandem.compiler.graph.passes.function_sets import Held, given_key, held_by, represented
+from tandem.compiler.graph.passes.function_sets import (
+    EndlessError,
+    Held,
+    given_key,
+    held_by,
+    represented,
+)
+from tandem.compiler.graph.passes.functions_as_data import FunctionsAsData
 from tandem.compiler.graph.passes.lift_functions import LiftFunctions
 from tandem.compiler.graph.passes.named_functions import by_name
 from tandem.compiler.graph.passes.unroll import Unroll
 from tandem.compiler.graph.syntax import unique_name
 from tandem.compiler.graph.types import FunctionType, has_functions, symbols_of
 from tandem.compiler.graph.verify import verify
-from tandem.compiler.graph.visit import functions, makes_functions
+from tandem.compiler.graph.visit import declarations_of, functions, makes_functions
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +53,9 @@ class Defunctionalise:
                                                    v = @scale(f[1], z)
                                                    yield v
 
-    Calls that end a function still do.
+    Calls that end a function still do. Functions that hold functions without a known end, as a
+    recursion makes them that composes functions as often as an input says, and those in fields of
+    data types become values of data types themselves (`FunctionsAsData`).
     """
 
     name: str = "defunctionalise"
@@ -57,38 +66,52 @@ class Defunctionalise:
         Raises
         ------
         GraphError
-            The program takes or gives functions; a value of a data type may hold functions, and is
-            not known; a function holds functions without a known end, as
-            in a recursion that composes them; an extent that is needed is symbolic.
+            The program takes or gives functions; what is called is no function at all; an extent
+            that is needed is symbolic.
         """
         verify(function)
-        if not any(map(_has_function_values, functions(function))):
+        if not any(map(_has_function_values, functions(function))) and not _holds_them(function):
             return function
         check_ports(function)
-        for one in functions(function):
-            _check_fields(one)
         program = by_name(LiftFunctions().apply(function))
         if any(map(_has_symbols, functions(program))):
             # Afterwards all symbols are those of the program's own function.
             program = BindSymbols(()).apply(program)
         # Loops that compose functions as often as is known make no functions without end.
         program = Unroll(Interpreter()).apply(program)
-        return _Defunctionaliser(program).program()
+        known = _where_known(program)
+        return FunctionsAsData().apply(known)
 
 
-def _check_fields(function: Function) -> None:
-    for name, type_ in infer(function).items():
-        if any(holds_functions(each) for each in data_types_in(type_)):
-            raise GraphError(
-                f"function {function.name}: {name} is {type_}, whose values may hold functions "
-                "and are not known: such data types are not compiled"
-            )
+def _where_known(program: Function) -> Function:
+    """The program without values that are one of some known functions: with copies for what is
+    known, but for those functions of which this makes copies without end."""
+    general: frozenset[str] = frozenset()
+    while True:
+        try:
+            return _Defunctionaliser(program, general).program()
+        except EndlessError as error:
+            if error.functions <= general:
+                raise
+            general |= error.functions
 
 
 def _has_function_values(function: Function) -> bool:
     if makes_functions(function.body) or (function.result and has_functions(function.result)):
         return True
     return any(has_functions(param.type) for param in function.params)
+
+
+def _holds_them(program: Function) -> bool:
+    """Whether a value of a data type in the program might hold functions."""
+    if not declarations_of(program).types:
+        return False
+    return any(
+        holds_functions(data)
+        for function in functions(program)
+        for type_ in infer(function).values()
+        for data in data_types_in(type_)
+    )
 
 
 def _has_symbols(function: Function) -> bool:
@@ -107,11 +130,11 @@ class _Copy:
 class _Defunctionaliser:
     """The copies of a program's functions."""
 
-    def __init__(self, program: Function) -> None:
+    def __init__(self, program: Function, general: frozenset[str]) -> None:
         verify(program)
         self._program = program
         self._named = program.named
-        self._flow = FunctionFlow(self._named)
+        self._flow = FunctionFlow(self._named, general)
         self._taken = {each.name for each in functions(program)}
         self._used: set[str] = set()
         self._names: dict[_Copy, str] = {}
@@ -134,6 +157,9 @@ class _Defunctionaliser:
 
     def _callee(self, call: FlowCall, wanted: Held) -> Global:
         """The copy of a function for a call whose result has to be represented as `wanted`."""
+        if call not in self._flow.values:
+            # Of a function that becomes any of its type.
+            self._flow.reach(call)
         copy = _Copy(call, given_key(wanted))
         if copy not in self._names:
             name = call.function
@@ -155,6 +181,8 @@ class _Defunctionaliser:
         writer = FirstOrderWriter(function, call, self._flow, self._callee)
         try:
             body = writer.body(wanted)
+        except EndlessError:
+            raise
         except GraphError as error:
             raise GraphError(f"function {function.name}: {error}") from None
         return Function(name, params, body, represented(wanted))

@@ -1,4 +1,5 @@
-"""The bodies of functions in which values that are functions are replaced by what they hold."""
+"""The bodies of functions in which values that are functions are replaced by what they hold, where
+it is known which they may be."""
 
 from __future__ import annotations
 
@@ -10,11 +11,14 @@ import numpy as np
 
 from tandem.compiler.errors import GraphError
 from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.data_types import constructor_of
+from tandem.compiler.graph.infer import result_of
 from tandem.compiler.graph.nodes import (
     Apply,
     Atom,
     Body,
     Call,
+    Construct,
     Function,
     Global,
     If,
@@ -27,18 +31,18 @@ from tandem.compiler.graph.nodes import (
     Var,
 )
 from tandem.compiler.graph.operators import OPERATORS
-from tandem.compiler.graph.passes.function_flow import FlowCall, FunctionFlow, member_call
+from tandem.compiler.graph.passes.function_flow import FlowCall, FunctionFlow
 from tandem.compiler.graph.passes.function_sets import (
+    AnyFunction,
     FunctionSet,
     Held,
     Member,
+    any_of,
     represented,
     slots_of,
 )
 from tandem.compiler.graph.passes.slots import Lines, parts_in, unread, value_in
-from tandem.compiler.graph.types import (
-    has_functions,
-)
+from tandem.compiler.graph.types import DataType, has_functions
 from tandem.compiler.graph.visit import map_bodies, names_taken
 
 CalleeOf: TypeAlias = Callable[[FlowCall, Held], Global]
@@ -80,7 +84,7 @@ class FirstOrderWriter:
                 lines.lets.append(self._let(let, wanted, lines))
                 return Body(tuple(lines.lets), body.result)
             lines.lets.append(self._let(let, self._values[let.name], lines))
-        result = converted(body.result, self._held(body.result), wanted, lines)
+        result = self._converted(body.result, self._held(body.result), wanted, lines)
         return Body(tuple(lines.lets), result)
 
     def _held(self, atom: Atom) -> Held:
@@ -96,26 +100,42 @@ class FirstOrderWriter:
     def _value(self, value: Value, wanted: Held, lines: Lines) -> Value:
         match value:
             case Call(callee=Global(name=name), args=args):
-                call = FlowCall(name, tuple(map(self._held, args)))
-                return Call(self._callee(call, wanted), args)
+                call = self._flow.call(name, tuple(map(self._held, args)))
+                return Call(self._callee(call, wanted), self._passed(args, call.given, lines))
             case Apply(callee=callee, args=args):
+                whole = self._held(callee)
+                if isinstance(whole, AnyFunction):
+                    return Apply(callee, self._passed(args, _any_params(whole, args), lines))
                 given = tuple(map(self._held, args))
 
-                def applied(member: Member, held: Sequence[Atom], _: Lines) -> Value:
-                    called = self._callee(member_call(member, given), wanted)
-                    return Call(called, (*held, *args))
+                def applied(member: Member, held: Sequence[Atom], inner: Lines) -> Value:
+                    call = self._flow.call(member.function, (*member.given, *given))
+                    last = self._passed(args, call.given[len(member.given) :], inner)
+                    return Call(self._callee(call, wanted), (*held, *last))
 
-                return by_member(callee, self._held(callee), applied, lines)
-            case Partial(callee=Global(), args=args):
-                return Tuple(_names(args))
+                return by_member(callee, whole, applied, lines)
+            case Partial(callee=Global(name=name), args=args):
+                held_by_it = self._flow.member(name, tuple(map(self._given, args))).given
+                return Tuple(self._passed(args, held_by_it, lines))
             case Partial(callee=Var() as callee, args=args):
+                whole = self._held(callee)
+                if isinstance(whole, AnyFunction):
+                    return Partial(callee, self._passed(args, _any_params(whole, args), lines))
                 more = tuple(map(self._given, args))
 
                 def extended(member: Member, held: Sequence[Atom], inner: Lines) -> Value:
-                    longer = Member(member.function, (*member.given, *more))
-                    return packed(longer, (*held, *_names(args)), wanted, inner)
+                    longer = self._flow.member(member.function, (*member.given, *more))
+                    last = self._passed(args, longer.given[len(member.given) :], inner)
+                    return self._packed(longer, (*held, *last), wanted, inner)
 
-                return by_member(callee, self._held(callee), extended, lines)
+                return by_member(callee, whole, extended, lines)
+            case Construct(constructor=name, args=args):
+                assert isinstance(wanted, DataType), "of its type"
+                form = constructor_of(wanted, name)
+                assert form is not None, "verified"
+                return replace(
+                    value, args=self._passed(args, tuple(map(any_of, form.fields)), lines)
+                )
             case If(condition=condition, then=then, otherwise=otherwise):
                 bodies = (self._rewritten(each, wanted) for each in (then, otherwise))
                 return If(condition, *bodies)
@@ -124,10 +144,61 @@ class FirstOrderWriter:
             case _:
                 return value
 
+    def _passed(
+        self, args: Sequence[Atom], wanted: Sequence[Held | Constant], lines: Lines
+    ) -> tuple[Atom, ...]:
+        """Arguments as what parameters may be: constants are part of the function where they are
+        known."""
+        return tuple(
+            self._converted(atom, self._held(atom), held, lines)
+            for atom, held in zip(args, wanted, strict=True)
+            if not isinstance(held, Constant)
+        )
 
-def _names(args: Sequence[Atom]) -> tuple[Atom, ...]:
-    """The arguments that a value holds: constants are part of the function."""
-    return tuple(each for each in args if isinstance(each, Var))
+    def _converted(self, atom: Atom, have: Held, wanted: Held, lines: Lines) -> Atom:
+        """The atom, represented as what `wanted` may be, which is all that it may be or more."""
+        if have == wanted or not isinstance(atom, Var):
+            return atom
+        if isinstance(have, tuple) and isinstance(wanted, tuple):
+            items = [
+                self._converted(lines.new("item", TupleGet(atom, at)), *both, lines)
+                for at, both in enumerate(zip(have, wanted, strict=True))
+            ]
+            return lines.new("items", Tuple(tuple(items)))
+
+        def again(member: Member, held: Sequence[Atom], inner: Lines) -> Value:
+            return self._packed(member, held, wanted, inner)
+
+        return lines.new("function", by_member(atom, have, again, lines))
+
+    def _packed(self, member: Member, held: Sequence[Atom], wanted: Held, lines: Lines) -> Value:
+        """A function with the arguments that it holds, as a value that may be it."""
+        if isinstance(wanted, AnyFunction):
+            call = self._flow.any_call(member)
+            callee = self._callee(call, any_of(result_of(self._flow.named[member.function])))
+            known = [it for it in call.given[: len(member.given)] if not isinstance(it, Constant)]
+            args = [
+                self._converted(*pair, lines)
+                for pair in zip(held, member.captured, known, strict=True)
+            ]
+            return Partial(callee, tuple(args))
+        assert isinstance(wanted, FunctionSet), "of a function"
+        if len(wanted.members) == 1:
+            return Tuple(tuple(held))
+        parts: list[Atom] = []
+        for atom, given in zip(held, member.captured, strict=True):
+            parts += parts_in(atom, represented(given), lines)
+        slots = dict(zip(slots_of(member, wanted), parts, strict=True))
+        tag = Constant(np.array(wanted.members.index(member), np.int32))
+        items = [
+            slots[at] if at in slots else unread(type_, lines)
+            for at, type_ in enumerate(wanted.slots)
+        ]
+        return Tuple((tag, *items))
+
+
+def _any_params(function: AnyFunction, args: Sequence[Atom]) -> tuple[Held, ...]:
+    return tuple(map(any_of, function.type.params[: len(args)]))
 
 
 def by_member(function: Var, whole: Held, make: _ForMember, lines: Lines) -> Value:
@@ -173,36 +244,3 @@ def _branch(
         result = inner.new("case", _branch(tag, part, start, case_of, inner))
         sides.append(Body(tuple(inner.lets), result))
     return If(below, *sides)
-
-
-def converted(atom: Atom, have: Held, wanted: Held, lines: Lines) -> Atom:
-    """The atom, represented as what `wanted` may be, which is all that it may be or more."""
-    if have == wanted or not isinstance(atom, Var):
-        return atom
-    if isinstance(have, tuple) and isinstance(wanted, tuple):
-        items = [
-            converted(lines.new("item", TupleGet(atom, at)), *both, lines)
-            for at, both in enumerate(zip(have, wanted, strict=True))
-        ]
-        return lines.new("items", Tuple(tuple(items)))
-
-    def again(member: Member, held: Sequence[Atom], inner: Lines) -> Value:
-        return packed(member, held, wanted, inner)
-
-    return lines.new("function", by_member(atom, have, again, lines))
-
-
-def packed(member: Member, held: Sequence[Atom], wanted: Held, lines: Lines) -> Value:
-    """A function with the arguments that it holds, as a value of a set that it is in."""
-    assert isinstance(wanted, FunctionSet), "of a function"
-    if len(wanted.members) == 1:
-        return Tuple(tuple(held))
-    parts: list[Atom] = []
-    for atom, given in zip(held, member.captured, strict=True):
-        parts += parts_in(atom, represented(given), lines)
-    slots = dict(zip(slots_of(member, wanted), parts, strict=True))
-    tag = Constant(np.array(wanted.members.index(member), np.int32))
-    items = [
-        slots[at] if at in slots else unread(type_, lines) for at, type_ in enumerate(wanted.slots)
-    ]
-    return Tuple((tag, *items))

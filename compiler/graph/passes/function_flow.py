@@ -4,12 +4,11 @@ combination of functions with which a function is called."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Final, TypeAlias, assert_never
 
-from tandem.compiler.errors import GraphError
 from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.infer import infer, result_of
 from tandem.compiler.graph.nodes import (
@@ -30,13 +29,17 @@ from tandem.compiler.graph.nodes import (
     TupleGet,
 )
 from tandem.compiler.graph.passes.function_sets import (
+    AnyFunction,
+    EndlessError,
     FunctionSet,
     Held,
     Member,
+    any_of,
     function_set,
     given_key,
     held_by,
     joined,
+    settled,
 )
 from tandem.compiler.graph.visit import substitute
 
@@ -69,11 +72,6 @@ class FlowCall:
         object.__setattr__(self, "key", key)
 
 
-def member_call(member: Member, args: Sequence[Held]) -> FlowCall:
-    """The call of a function of a set with its last arguments."""
-    return FlowCall(member.function, (*member.given, *args))
-
-
 @dataclass
 class FunctionFlow:
     """What the values of a program without written functions may be, in each of its functions.
@@ -82,6 +80,9 @@ class FunctionFlow:
     ----------
     named
         The functions of the program.
+    general
+        The functions of which copies would have no end: functions that they take or hold may be
+        any.
     bodies
         The body of the function of each call, with the known parameters in place.
     values
@@ -91,6 +92,7 @@ class FunctionFlow:
     """
 
     named: Mapping[str, Function]
+    general: frozenset[str] = frozenset()
     bodies: dict[FlowCall, Body] = field(default_factory=dict)
     values: dict[FlowCall, dict[str, Held]] = field(default_factory=dict)
     results: dict[FlowCall, Held] = field(default_factory=dict)
@@ -102,7 +104,7 @@ class FunctionFlow:
 
         Raises
         ------
-        GraphError
+        EndlessError
             A function is called with ever more functions, or holds functions without end.
         """
         changed = {call: None}
@@ -122,7 +124,8 @@ class FunctionFlow:
                 stack.pop()
                 runs[current] += 1
                 if runs[current] > MAX_RUNS:
-                    found = joined(self.results[current], found)
+                    type_ = result_of(self.named[current.function])
+                    found = settled(joined(self.results[current], found), type_)
                 if found != self.results[current]:
                     self.results[current] = found
                     changed |= self._users.get(current, {})
@@ -130,6 +133,27 @@ class FunctionFlow:
     def _nothing(self, call: FlowCall) -> Held:
         """What the result of a call may be before anything is known of it."""
         return held_by(result_of(self.named[call.function]))
+
+    def call(self, function: str, given: Given) -> FlowCall:
+        """The call of a function with what its parameters may be."""
+        return FlowCall(function, self._given(function, given))
+
+    def any_call(self, member: Member) -> FlowCall:
+        """The call of a function of a set as any function: of its arguments only constants are
+        known."""
+        params = self.named[member.function].params
+        known = {at: it for at, it in enumerate(member.given) if isinstance(it, Constant)}
+        given = (known.get(at, any_of(param.type)) for at, param in enumerate(params))
+        return self.call(member.function, tuple(given))
+
+    def member(self, function: str, given: Given) -> Member:
+        """A function with its first arguments."""
+        return Member(function, self._given(function, given))
+
+    def _given(self, function: str, given: Given) -> Given:
+        if function not in self.general:
+            return given
+        return tuple(any_of(param.type) for param in self.named[function].params[: len(given)])
 
     def atom(self, atom: Atom, values: Mapping[str, Held]) -> Held:
         """What an operand may be."""
@@ -158,17 +182,17 @@ class FunctionFlow:
     def _count(self, call: FlowCall) -> None:
         count = self._counts[call.function] = self._counts.get(call.function, 0) + 1
         if count > MAX_COMBINATIONS:
-            raise GraphError(
+            raise EndlessError(
                 f"function {call.function} is called with more than {MAX_COMBINATIONS} "
-                "combinations of functions: the functions of its recursion have no end"
+                "combinations of functions: the functions of its recursion have no end",
+                frozenset({call.function}),
             )
 
     def _body(self, call: FlowCall, body: Body, values: dict[str, Held]) -> Held:
+        types = infer(self.named[call.function])
         for let in body.lets:
-            try:
-                values[let.name] = self._value(call, let, values)
-            except _TooMany as error:
-                raise GraphError(f"function {call.function}: {let.name}: {error}") from None
+            found = self._value(call, let, values)
+            values[let.name] = settled(found, types[let.name])
         return self.atom(body.result, values)
 
     def _value(self, call: FlowCall, let: Let, values: dict[str, Held]) -> Held:
@@ -176,23 +200,29 @@ class FunctionFlow:
         match value:
             case Call(callee=Global(name=name), args=args):
                 given = tuple(self.atom(each, values) for each in args)
-                return self._result(call, FlowCall(name, given))
-            case Call():
+                return self._result(call, self.call(name, given))
+            case Call() | Construct():
                 return held_by(infer(self.named[call.function])[let.name])
             case Apply(callee=callee, args=args):
                 operands = [self.atom(each, values) for each in args]
+                applied = values[callee.name]
+                if isinstance(applied, AnyFunction):
+                    return any_of(applied.type.result)
                 found = held_by(infer(self.named[call.function])[let.name])
-                for member in _members(values[callee.name]):
-                    found = joined(found, self._result(call, member_call(member, operands)))
+                for member in _members(applied):
+                    called = self.call(member.function, (*member.given, *operands))
+                    found = joined(found, self._result(call, called))
                 return found
             case Partial(callee=callee, args=args):
                 more = tuple(
                     atom if isinstance(atom, Constant) else values[atom.name] for atom in args
                 )
                 if isinstance(callee, Global):
-                    return FunctionSet((_member(callee.name, more),))
+                    return FunctionSet((self.member(callee.name, more),))
+                if isinstance(values[callee.name], AnyFunction):
+                    return any_of(infer(self.named[call.function])[let.name])
                 return function_set(
-                    _member(member.function, (*member.given, *more))
+                    self.member(member.function, (*member.given, *more))
                     for member in _members(values[callee.name])
                 )
             case Tuple(items=items):
@@ -203,13 +233,11 @@ class FunctionFlow:
                 return whole[index]
             case If(then=then, otherwise=otherwise):
                 return joined(self._body(call, then, values), self._body(call, otherwise, values))
-            case Construct():
-                return held_by(infer(self.named[call.function])[let.name])
             case Match(arms=arms):
                 types = infer(self.named[call.function])
                 results = []
                 for arm in arms:
-                    values |= {name: held_by(types[name]) for name in arm.fields}
+                    values |= {name: any_of(types[name]) for name in arm.fields}
                     results.append(self._body(call, arm.body, values))
                 return reduce(joined, results)
             case Fun() | Gradient():
@@ -231,17 +259,6 @@ class _UnknownResult(Exception):
     def __init__(self, call: FlowCall) -> None:
         super().__init__(call.key)
         self.call = call
-
-
-class _TooMany(GraphError):
-    """A function holds too many functions."""
-
-
-def _member(function: str, given: Given) -> Member:
-    try:
-        return Member(function, given)
-    except GraphError as error:
-        raise _TooMany(str(error)) from None
 
 
 def _members(held: Held) -> tuple[Member, ...]:

@@ -1,5 +1,5 @@
 """Random programs with functions that are values: written in place, partial, chosen, kept in loops;
-and with values of data types: held by functions, built and taken apart in loops.
+and with values of data types: held by functions and holding them, built and taken apart in loops.
 
 Every function that may be recursive has a measure `n`, which calls decrease, and whose end is
 tested before any call. What a function that is a value calls has the measure of where it was made.
@@ -21,10 +21,14 @@ MAKER = f"fn({DATA}) -> {UNARY}"
 PAIR = f"({UNARY}, {DATA})"
 LIST = f"List[{DATA}]"
 TREE = "Tree"
-TYPES = (DATA, UNARY, BINARY, HIGHER, MAKER, PAIR, LIST, TREE)
+STEPS = f"Steps[{DATA}]"
+QUEUE = f"List[{UNARY}]"
+TYPES = (DATA, UNARY, BINARY, HIGHER, MAKER, PAIR, LIST, TREE, STEPS, QUEUE)
 CONSTRUCTORS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     LIST: ((f"Nil[{DATA}]", ()), ("Cons", (DATA, LIST))),
     TREE: (("Tip", ()), ("Leaf", (DATA,)), ("Node", (TREE, LIST, TREE))),
+    STEPS: ((f"Keep[{DATA}]", ()), ("Step", (UNARY, STEPS)), ("Either", (BINARY, STEPS, DATA))),
+    QUEUE: ((f"Nil[{UNARY}]", ()), ("Cons", (UNARY, QUEUE))),
 }
 """Constructors and the types of their fields, by data type."""
 FUNCTIONS: dict[str, tuple[tuple[str, ...], str]] = {
@@ -44,10 +48,13 @@ HELPERS: dict[str, Signature] = {
     "map": ((UNARY, LIST), LIST),
     "fold": ((BINARY, DATA, LIST), DATA),
     "leaves": ((TREE, LIST), LIST),
+    "follow": ((STEPS, DATA), DATA),
+    "serve": ((QUEUE, UNARY), UNARY),
 }
 PRELUDE = """\
 type List[T] = Nil | Cons(T, List[T])
 type Tree = Tip | Leaf(int32[3]) | Node(Tree, List[int32[3]], Tree)
+type Steps[T] = Keep | Step(fn(T) -> T, Steps[T]) | Either(fn(T, T) -> T, Steps[T], T)
 
 func @twice(f: fn(int32[N]) -> int32[N], x: int32[N]) -> int32[N]:
   y = call f(x)
@@ -98,6 +105,31 @@ func @leaves(tree: Tree, all: List[int32[3]]) -> List[int32[3]]:
       yield t
     Tip:
       yield all
+  return r
+
+func @follow(steps: Steps[int32[3]], x: int32[3]) -> int32[3]:
+  r = match steps:
+    Step(f, rest):
+      y = call f(x)
+      t = @follow(rest, y)
+      yield t
+    Either(g, others, z):
+      u = call g(x, z)
+      s = @follow(others, u)
+      yield s
+    Keep:
+      yield x
+  return r
+"""
+PRELUDE += f"""
+func @serve(all: {QUEUE}, f: {UNARY}) -> {UNARY}:
+  r = match all:
+    Cons(g, rest):
+      h = @compose(f, g)
+      t = @serve(rest, h)
+      yield t
+    Nil:
+      yield f
   return r
 """
 _UNARY = ("negative", "absolute", "relu")

@@ -16,7 +16,6 @@ from tandem.compiler.driver.call_sequence import call_sequence
 from tandem.compiler.errors import BuildError, GraphError
 from tandem.compiler.graph.evaluate import evaluate
 from tandem.compiler.graph.live_ranges import live_ranges
-from tandem.compiler.graph.passes import Defunctionalise
 from tandem.compiler.graph.types import leaves
 from tandem.runtime.artifact import (
     Artifact,
@@ -34,7 +33,6 @@ from tandem.runtime.register_machine import Cell
 from tests.compiler.driver.test_control_flow import kept
 from tests.support.compiler.graph.data_types import (
     ALLOCATES,
-    LAYERS,
     MAPPED,
     OPTION,
     ROSE,
@@ -143,10 +141,6 @@ def test_a_run_that_is_stopped_leaves_no_cells() -> None:
 
 
 def test_what_is_not_compiled() -> None:
-    with pytest.raises(
-        GraphError, match=r"function run: layers is List\[fn.*, whose values may ho"
-    ):
-        Defunctionalise().apply(graph(LAYERS))
     head = "type A = B(int8[]) | C | D(A)\n"
     takes = head + "func @f(a: A):\n  b = match a:\n    else:\n      yield int8[](1)\n  return b"
     gives = head + "func @f():\n  a = C()\n  return a"

@@ -20,7 +20,7 @@ from tandem.compiler.machines.cpu.target import cpu
 from tandem.runtime.artifact import Provenance
 from tandem.runtime.devices import CpuDevice
 from tandem.runtime.executor import Executor
-from tests.support.compiler.graph.closures import CHOSEN
+from tests.support.compiler.graph.closures import CHOSEN, COMPOSED
 from tests.support.compiler.graph.gradient_draws import Array
 from tests.support.compiler.graph.graphs import graph, same_values
 
@@ -168,6 +168,21 @@ def test_closures(factor: float) -> None:
     artifact = outputs(pullback(function), [*given, seeds])
     for one, other in zip(artifact, (dc, dx), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+@pytest.mark.parametrize("count", [0, 1, 4])
+def test_closures_without_a_known_end(count: int) -> None:
+    """Functions that a recursion composes, which hold what gradients are of."""
+    smooth = "c = sin(a)\n    b = multiply(c, x)"
+    function = graph(COMPOSED.replace("float32", "float64").replace("b = add(a, a)", smooth))
+    given, step = np.array(count), 1e-6
+    for x in (0.7, 1.3):
+        value, (found,) = evaluate(value_and_grad(function), [given, np.array(x)])
+        same_values(value, evaluate(function, [given, np.array(x)]))
+        high, low = (evaluate(function, [given, np.array(x + way)]) for way in (step, -step))
+        np.testing.assert_allclose(found, (high - low) / (2 * step), rtol=1e-6)  # type: ignore[operator]
+        both = outputs(value_and_grad(function), [given, np.array(x)])
+        np.testing.assert_allclose(both, (value, found), rtol=1e-12)
 
 
 def test_second_order_of_a_loop() -> None:

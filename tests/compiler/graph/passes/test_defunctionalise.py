@@ -10,7 +10,16 @@ from tandem.compiler.graph.evaluate import evaluate
 from tandem.compiler.graph.passes import Defunctionalise, transform
 from tandem.compiler.graph.printer import text
 from tandem.compiler.graph.visit import functions, makes_functions
-from tests.support.compiler.graph.closures import CHOSEN, COMPOSED, GROWING, KEPT, STATES
+from tests.support.compiler.graph.closures import (
+    BOXED,
+    CHOSEN,
+    COMPOSED,
+    GROWING,
+    KEPT,
+    LISTED,
+    STATES,
+)
+from tests.support.compiler.graph.data_types import LAYERS
 from tests.support.compiler.graph.graphs import agree, becomes, graph, same_values
 from tests.support.compiler.graph.recursion import COUNT, SUM
 
@@ -285,8 +294,6 @@ GIVES = "func @main(x: int8[]):\n  f = fun():\n    yield x\n  return f"
 @pytest.mark.parametrize(
     ("program", "message"),
     [
-        (COMPOSED, "function compose: g: compose_g holds functions that hold functions, without a"),
-        (GROWING, "function grow: g: grow_g holds functions that hold functions, without a known"),
         (ENDLESS, "function main: g is no function at all: what gives it never ends"),
         (SYMBOLIC, r"function main: one of several functions holds float32\[N\], and another does"),
         (TAKES, r"function main takes f, which is fn\(int8\[\]\) -> int8\[\]: programs take tens"),
@@ -298,7 +305,135 @@ def test_programs_that_are_refused(program: str, message: str) -> None:
         Defunctionalise().apply(graph(program))
 
 
+COMPOSED_AS_DATA = """
+type Function = main_double | compose_g(Function)
+
+func @compose_g(f: Function, x: float32[]) -> float32[]:
+  y = @apply(f, x)
+  z = @apply(f, y)
+  return z
+
+func @main_double(a: float32[]) -> float32[]:
+  b = add(a, a)
+  return b
+
+func @compose(n: int64[], f: ()) -> Function:
+  go = greater(n, int64[](0))
+  r = if go:
+    m = subtract(n, int64[](1))
+    function = main_double()
+    g = (function,)
+    t = @compose_1(m, g)
+    yield t
+  else:
+    function_1 = main_double()
+    yield function_1
+  return r
+
+func @compose_1(n: int64[], f: (Function,)) -> Function:
+  go = greater(n, int64[](0))
+  r = if go:
+    m = subtract(n, int64[](1))
+    held = f[0]
+    function = compose_g(held)
+    g = (function,)
+    t = @compose_1(m, g)
+    yield t
+  else:
+    held_1 = f[0]
+    function_1 = compose_g(held_1)
+    yield function_1
+  return r
+
+func @apply(f: Function, x: float32[]) -> float32[]:
+  y = match f:
+    main_double:
+      z = @main_double(x)
+      yield z
+    compose_g(held):
+      z_1 = @compose_g(held, x)
+      yield z_1
+  return y
+
+func @main(n: int64[], x: float32[]) -> float32[]:
+  double = ()
+  g = @compose(n, double)
+  y = @apply(g, x)
+  return y
+"""
+
+
+def test_a_recursion_that_composes_functions_makes_data() -> None:
+    found = transform(graph(COMPOSED), [Defunctionalise()])
+    assert text(found) == COMPOSED_AS_DATA.lstrip()
+
+
+@pytest.mark.parametrize("program", [COMPOSED, GROWING, LISTED, BOXED])
+@pytest.mark.parametrize("count", range(5))
+def test_functions_without_a_known_end(program: str, count: int) -> None:
+    start = graph(program)
+    found = transform(start, [Defunctionalise()])
+    assert not any(makes_functions(each.body) for each in functions(found))
+    last = {"x": np.array(3), "z": np.ones(3, np.float32)}
+    given = [np.array(count), *(last[param.name] for param in start.params[1:])]
+    if program is COMPOSED:
+        given[1] = np.array(1, np.float32)
+    same_values(evaluate(found, given), evaluate(start, given))
+
+
+def test_functions_without_a_known_end_that_hold_symbols() -> None:
+    """The data types have the tensors as parameters."""
+    start = graph(
+        COMPOSED.replace("float32[]", "float32[N]").replace("b = add(a, a)", "b = add(a, x)")
+    )
+    found = transform(start, [Defunctionalise()])
+    assert "type Function[T] = main_double(T) | compose_g(Function[T])" in text(found)
+    given = [np.array(3), np.ones(5, np.float32)]
+    same_values(evaluate(found, given), evaluate(start, given))
+
+
+def test_a_list_of_functions() -> None:
+    """Without `Unfold`, which calls the functions of a list that is known."""
+    start = graph(LAYERS)
+    found = transform(start, [Defunctionalise()])
+    assert "type Function = main_bend | main_scale(float32[])" in text(found)
+    given = [np.array(3, np.float32), np.array([1, -2], np.float32)]
+    same_values(evaluate(found, given), evaluate(start, given))
+
+
+def test_a_data_type_that_might_hold_functions() -> None:
+    """Of which the program makes none: what is left of another, once dead code has gone."""
+    start = graph("""
+type Steps = Keep | Step(fn(int64[]) -> int64[], Steps)
+
+func @main(x: int64[]) -> int64[]:
+  none = Keep()
+  y = match none:
+    Step(f, rest):
+      yield x
+    Keep:
+      z = add(x, x)
+      yield z
+  return y
+""")
+    found = transform(start, [Defunctionalise()])
+    assert "type Steps = Keep | Step(Function, Steps)" in text(found)
+    same_values(evaluate(found, [np.array(4)]), np.array(8))
+
+
+def test_only_what_has_no_known_end_is_data() -> None:
+    """A function that is known is called directly beside others that are not."""
+    program = COMPOSED.replace("return y", "u = call double(y)\n  return u")
+    whole = text(transform(graph(program), [Defunctionalise()]))
+    assert "u = @main_double(y)" in whole
+    assert "y = @apply(g, x)" in whole
+
+
 def test_more_combinations_than_are_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tandem.compiler.graph.passes.function_flow.MAX_COMBINATIONS", 3)
-    with pytest.raises(GraphError, match="function grow is called with more than 3 combinations"):
-        Defunctionalise().apply(graph(GROWING))
+    start = graph(GROWING)
+    found = transform(start, [Defunctionalise()])
+    assert {each.name for each in found.definitions} == {"main_f", "grow_g", "grow", "apply"}
+    for count in range(5):
+        given = [np.array(count)]
+        same_values(evaluate(found, given), evaluate(start, given))

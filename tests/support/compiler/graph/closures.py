@@ -146,3 +146,85 @@ func @main(n: int64[]) -> int64[]:
   return r
 """
 """A loop whose variable is ever another function, which holds the one before."""
+
+LISTED = """
+type List[T] = Nil | Cons(T, List[T])
+
+func @many(n: int64[], all: List[fn(int64[]) -> int64[]]) -> List[fn(int64[]) -> int64[]]:
+  go = greater(n, int64[](0))
+  r = if go:
+    m = subtract(n, int64[](1))
+    f = fun(x: int64[]):
+      y = multiply(x, n)
+      yield y
+    longer = Cons(f, all)
+    t = @many(m, longer)
+    yield t
+  else:
+    yield all
+  return r
+
+func @run(all: List[fn(int64[]) -> int64[]], x: int64[]) -> int64[]:
+  r = match all:
+    Nil:
+      yield x
+    Cons(f, rest):
+      y = call f(x)
+      t = @run(rest, y)
+      yield t
+  return r
+
+func @main(n: int64[], x: int64[]) -> int64[]:
+  none = Nil[fn(int64[]) -> int64[]]()
+  all = @many(n, none)
+  y = @run(all, x)
+  return y
+"""
+"""A list of functions, as long as an input says."""
+
+BOXED = """
+type Box[T] = Box(fn(T) -> T) | Both(Box[T], Box[T])
+
+func @run(all: Box[int64[]], x: int64[]) -> int64[]:
+  r = match all:
+    Box(f):
+      y = call f(x)
+      yield y
+    Both(one, other):
+      z = @run(one, x)
+      u = @run(other, z)
+      yield u
+  return r
+
+func @grow(n: int64[], all: Box[int64[]]) -> Box[int64[]]:
+  go = greater(n, int64[](0))
+  r = if go:
+    m = subtract(n, int64[](1))
+    both = Both(all, all)
+    t = @grow(m, both)
+    yield t
+  else:
+    yield all
+  return r
+
+func @main(n: int64[], z: float32[3]) -> (int64[], float32[3]):
+  f = fun(a: int64[]):
+    b = add(a, n)
+    yield b
+  g = fun(c: float32[3]):
+    d = add(c, z)
+    yield d
+  one = Box(f)
+  other = Box(g)
+  many = @grow(n, one)
+  y = @run(many, n)
+  w = match other:
+    Box(h):
+      v = call h(z)
+      yield v
+    else:
+      yield z
+  r = (y, w)
+  return r
+"""
+"""A data type whose fields are functions, for two types of functions."""

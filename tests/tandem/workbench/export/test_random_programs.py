@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from tandem.compiler.driver import build
-from tandem.compiler.errors import GraphError
 from tandem.compiler.graph.evaluate import evaluate
 from tandem.compiler.graph.operators import OPERATORS
 from tandem.compiler.graph.parser import parse_function
@@ -54,14 +53,7 @@ def agrees_in_c(program: str, measure: int, a: list[int], b: list[int], *flags: 
         wanted = evaluate(function, values, runner, observe)
     except _TooSlow:
         assume(False)
-    try:
-        artifact = build(function, [target], Provenance("net"), backends=backends)
-    except GraphError as error:
-        # The random recursion composes functions.
-        if not any(each in str(error) for each in ("without a known end", "of its recursion")):
-            raise
-        SEEN["refused"] += 1
-        return
+    artifact = build(function, [target], Provenance("net"), backends=backends)
     names = [port.name for port in artifact.manifest.inputs]
     outputs = [port.name for port in artifact.manifest.results]
     with TemporaryDirectory() as folder:
@@ -99,8 +91,7 @@ def _checked_programs(program: str, measure: int, a: list[int], b: list[int]) ->
 def test_programs() -> None:
     SEEN.clear()
     _many_programs()
-    assert SEEN["refused"] < SEEN["agreed"] / 2
-    assert SEEN["with a heap"] > SEEN["agreed"] / 20
+    assert SEEN["with a heap"] > SEEN["agreed"] / 50
 
 
 @pytest.mark.exhaustive
