@@ -20,6 +20,7 @@ from tandem.compiler.machines.gpu.ptxas import KernelResources, assembled, ptxas
 from tandem.compiler.machines.gpu.schedules.generic import gpu_schedule
 from tandem.compiler.te import compute, placeholder, reduce_axis, sum
 from tandem.workbench.models import ModelOptions, import_model
+from tests.support.compiler.machines.gpu.dots import dot_program
 from tests.support.compiler.machines.gpu.schedules import Tile, product
 
 MACHINE = GpuMachine()
@@ -86,6 +87,15 @@ def test_product(processor: str) -> None:
     assert (found.kernel, found.shared_bytes, found.spilled_bytes) == ("tandem_C", 512, 0)
     with pytest.raises(CodegenError, match=r"ptxas refuses the text"):
         assembled(text.replace("bar.sync", "bar.none"), processor, found_ptxas())
+
+
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_dot_product(processor: str) -> None:
+    text = ptx_text(dot_program(), processor)
+    (found,) = assembled(text, processor, found_ptxas())
+    assert (found.kernel, found.shared_bytes) == ("tandem_dots", 64)
+    with pytest.raises(CodegenError, match=r"ptxas refuses the text"):
+        assembled(text.replace("dp4a.s32", "dp4a.s16"), processor, found_ptxas())
 
 
 @pytest.mark.exhaustive
