@@ -8,6 +8,10 @@ STAMP := $(VENV)/.installed
 RIVALS := $(VENV)/.rivals
 INSTALL := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check
 
+# Tests start hundreds of Python processes. Where the environment says that bytecode is not written
+# (many containers do), and pip does not make it either, each would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help setup yosys compiled demo matmul test check record test-exhaustive test-mutants test-python-mutants lint docs bench bench-sentences clean
 
 help:  ## list the goals

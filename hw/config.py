@@ -7,6 +7,7 @@ encodings derive from log2 sizes. Every other field is in the unit that its name
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -203,6 +204,10 @@ class HardwareConfig:
             for number, own in self.custom_operations.items()
             if own.reads_second and own.parameters
         )
+
+    def having(self, operations: Sequence[AluOp]) -> tuple[AluOp, ...]:
+        """Those of `operations` that this machine has: their opcodes mean nothing else."""
+        return tuple(op for op in operations if op in self.operations)
 
     @property
     def alu_opcodes(self) -> tuple[int, ...]:

@@ -56,7 +56,8 @@ class FieldSpec:
     excludes
         The flag that must be clear where this flag is set, in a legal program.
     forced_by
-        The ALU operations that are legal only with this flag.
+        The ALU operations that are legal only with this flag, on machines that have them; on
+        others the opcode may be of an operation of the machine's own.
     use
         For warnings: what a program uses that sets this field of an extension.
     text

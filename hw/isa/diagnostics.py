@@ -58,7 +58,7 @@ def describe(config: HardwareConfig, columns: Columns, position: int, fault: Fau
             for spec in (spec for spec in own_fields(ALU) if spec.on(config.features)):
                 if spec.excludes and value(spec.name) and value(spec.excludes):
                     return f"ALU with {spec.name} and {spec.excludes}: it has one second operand"
-                if value("alu_opcode") in spec.forced_by and not value(spec.name):
+                if value("alu_opcode") in config.having(spec.forced_by) and not value(spec.name):
                     operation = AluOp(value("alu_opcode")).name
                     return f"ALU {operation} without {spec.name}: its second operand lies in INP"
             if value("coding") and value("memory_type") != MemoryId.WGT_CODES:

@@ -159,19 +159,19 @@ def _no_feature(facts: RuleInputs) -> Mask:
     unknown_alu |= facts.alu & _is(c.use_imm, 0) & _is_any(c.alu_opcode, config.without_second)
     unknown_alu |= facts.alu & _is(c.use_imm, 1) & _is_any(c.alu_opcode, config.without_immediate)
     specs = (spec for spec in own_fields(ALU) if spec.on(config.features))
-    broken = [facts.alu & _breaks(c, spec) for spec in specs]
+    broken = [facts.alu & _breaks(config, c, spec) for spec in specs]
     coded = facts.load & _above(c.coding, 0) & ~_is(c.memory_type, MemoryId.WGT_CODES)
     return unknown_alu | reduce(or_, broken) | coded | _above(c.unused, 0)
 
 
-def _breaks(columns: Columns, spec: FieldSpec) -> Mask:
+def _breaks(config: HardwareConfig, columns: Columns, spec: FieldSpec) -> Mask:
     """Where a field of ALU excludes another that is set, or the operation forces the field."""
     value = getattr(columns, spec.name)
     broken = np.zeros(len(value), dtype=np.bool_)
     if spec.excludes:
         broken |= _is(value, 1) & _is(getattr(columns, spec.excludes), 1)
-    if spec.forced_by:
-        broken |= _is(value, 0) & _is_any(columns.alu_opcode, spec.forced_by)
+    if forced := config.having(spec.forced_by):
+        broken |= _is(value, 0) & _is_any(columns.alu_opcode, forced)
     return broken
 
 

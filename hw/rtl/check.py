@@ -139,12 +139,12 @@ class Check(Block):
         if config.without_immediate:
             beyond |= alu.use_imm & alu.alu_opcode.matches(*config.without_immediate)
         for spec in own_fields(ALU):
-            if spec.on(self._config.features):
+            if spec.on(config.features):
                 if spec.excludes:
                     beyond |= alu[spec.name] & alu[spec.excludes]
-                if spec.forced_by:
-                    forced = reduce(or_, (alu.alu_opcode == op for op in spec.forced_by))
-                    beyond |= ~alu[spec.name] & forced
+                if forced := config.having(spec.forced_by):
+                    opcode = reduce(or_, (alu.alu_opcode == op for op in forced))
+                    beyond |= ~alu[spec.name] & opcode
         return beyond
 
     def _from_fields(self, m: Module, word: Value) -> Value:

@@ -248,8 +248,10 @@ class Pipeline(Block):
         with_inputs = self._acting(flows, valid, inputs)
         reads_inp = with_inputs.valid & self._reads_inp(with_inputs.flow)
         if self._input_operands:
-            # What a micro-op in the stage of the stall has read stays until it moves.
-            reads_inp &= ~self.stall
+            # What the micro-op in the stall's stage has read stays until it moves: the one behind
+            # it waits. Where custom operations begin earlier, they alone read ahead of that stage.
+            behind = custom_lead(self._config) > 0
+            reads_inp &= ~(self.stall & self._is_custom(with_inputs.flow) if behind else self.stall)
         with_elements = self._acting(flows, valid, elements)
         dst = self._acting(flows, valid, read)
         src = dst if self._config.acc_read_ports == 2 else self._acting(flows, valid, read - 1)

@@ -17,7 +17,7 @@ from tandem.scripts.completion import complete_model
 from tandem.scripts.console import errors_in_one_line, print_json
 from tandem.scripts.discover.table import print_found
 from tandem.scripts.errors import CommandError
-from tandem.scripts.model_options import MODELS, CalibrateOption, ModelFlags, QuantiseOption
+from tandem.scripts.model_options import CalibrateOption, ModelFlags, QuantiseOption
 from tandem.scripts.options import (
     DEFAULT_CONFIG,
     DEFAULT_MEMORY,
@@ -30,10 +30,11 @@ from tandem.scripts.options import (
 )
 from tandem.scripts.outputs import check_outputs, config_input
 from tandem.scripts.progress import show_activity
+from tandem.scripts.several_models import ModelsArgument, check_models
 from tandem.scripts.shapes import ShapeOption
 from tandem.scripts.tables import plain_console
 from tandem.workbench.discovery.options import Options
-from tandem.workbench.models import model_file, model_inputs
+from tandem.workbench.models import model_inputs
 from tandem.workbench.pages.write import check_page, write_page
 from tandem.workbench.search.measure import Network
 
@@ -48,12 +49,7 @@ def _share(text: str) -> float:
 
 
 def command(
-    models: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="MODEL...", autocompletion=complete_model, help=f"Each is {MODELS}."
-        ),
-    ],
+    models: ModelsArgument,
     held_out: Annotated[
         list[str] | None,
         typer.Option(
@@ -142,13 +138,13 @@ def command(
     """
     with errors_in_one_line(debug):
         unseen = held_out or []
-        _check_models([*models, *unseen])
+        check_models([*models, *unseen])
         if report is not None:
             check_page(report)
         check_destination(output)
         sources = [path for model in (*models, *unseen) for path in model_inputs(model)]
         read = [*sources, config_input(config), calibrate]
-        check_outputs({"--output": output, "--report": report}, read)
+        check_outputs({"--output": output, "--report": report, "--judged": judged}, read)
         if not find_spec("z3"):
             raise CommandError(
                 "discover needs z3, which is not installed: "
@@ -188,11 +184,3 @@ def command(
             print_json(found.as_json())
             return
         print_found(plain_console(), found)
-
-
-def _check_models(models: list[str]) -> None:
-    for model in models:
-        if model.endswith(".onnx"):
-            model_file(model)
-    if len(set(models)) < len(models):
-        raise typer.BadParameter("a model is there twice")

@@ -14,10 +14,9 @@ from tandem.compiler.search.objectives import Objective
 from tandem.compiler.search.space import load_space, space_names
 from tandem.hw.config_files import load_config
 from tandem.hw.memory_model import parse_memory
-from tandem.scripts.completion import complete_model
 from tandem.scripts.console import errors_in_one_line, print_json
 from tandem.scripts.errors import CommandError
-from tandem.scripts.model_options import MODELS, CalibrateOption, ModelFlags, QuantiseOption
+from tandem.scripts.model_options import CalibrateOption, ModelFlags, QuantiseOption
 from tandem.scripts.options import (
     DEFAULT_CONFIG,
     DEFAULT_MEMORY,
@@ -34,10 +33,11 @@ from tandem.scripts.progress import show_activity
 from tandem.scripts.search.budget import parse_budget
 from tandem.scripts.search.export import check_export
 from tandem.scripts.search.table import print_explanation, print_front
+from tandem.scripts.several_models import ModelsArgument, check_models
 from tandem.scripts.shapes import ShapeOption
 from tandem.scripts.tables import plain_console
 from tandem.scripts.utilization.plot import Plot
-from tandem.workbench.models import model_file, model_inputs
+from tandem.workbench.models import model_inputs
 from tandem.workbench.pages.write import check_page
 from tandem.workbench.search.measure import Network
 from tandem.workbench.search.options import Options
@@ -68,12 +68,7 @@ def _weights(text: str) -> tuple[float, ...]:
 
 
 def command(
-    models: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="MODEL...", autocompletion=complete_model, help=f"Each is {MODELS}."
-        ),
-    ],
+    models: ModelsArgument,
     space: Annotated[
         str,
         typer.Option(
@@ -279,11 +274,7 @@ def command(
 def _check_arguments(
     models: list[str], weights: tuple[float, ...] | None, jobs: int | None, scheduler: str | None
 ) -> None:
-    for model in models:
-        if model.endswith(".onnx"):
-            model_file(model)
-    if len(set(models)) < len(models):
-        raise typer.BadParameter("a model is there twice: give it a weight instead")
+    check_models(models, ": give it a weight instead")
     if weights is not None and len(weights) != len(models):
         raise typer.BadParameter(f"{len(weights)} weights for {len(models)} models")
     if jobs is not None and scheduler is not None:

@@ -22,6 +22,7 @@ from tandem.hw.isa.columns import (
     ALU_OPCODE,
     DST_FACTOR_IN,
     DST_FACTOR_OUT,
+    FROM_INP,
     HIGH,
     ITER_IN,
     ITER_OUT,
@@ -155,6 +156,7 @@ def _pass(write: Write) -> Callable[[Chip, Requantiser, InstructionFields, int, 
 
 _LOW_BYTES = _pass(_low_byte)
 _REQUANTISED = _pass(_requantise)
+# Without operands from INP, the opcode is that of an operation of the machine's own.
 _RESIDUALS = _pass(_requantise_residual)
 
 
@@ -165,7 +167,7 @@ def write_out(
     """Write to OUT the results of micro-ops [start, stop), executed, of a GEMM or ALU."""
     if not requantiser.mode[ACTIVE]:
         _LOW_BYTES(chip, requantiser, row, start, stop)
-    elif row[ALU_OPCODE] == RESIDUAL:
+    elif row[ALU_OPCODE] == RESIDUAL and row[FROM_INP]:
         _RESIDUALS(chip, requantiser, row, start, stop)
     else:
         _REQUANTISED(chip, requantiser, row, start, stop)

@@ -11,6 +11,7 @@ from typing import Any
 
 from onnx import ModelProto
 
+from tandem.base.cache import content_key
 from tandem.base.input_files import read_input
 from tandem.compiler.driver.compile_onnx import (
     CompileOptions,
@@ -285,6 +286,23 @@ def model_digest(model: str) -> str:
     if model in BUILT_IN:
         return model
     return hashlib.sha256(read_input(model_file(model), MODEL_BYTES)).hexdigest()
+
+
+def network_digest(model: str, options: ModelOptions) -> str:
+    """What an imported and quantised model is known by: its file and those of its tensors, the
+    options, and what it is calibrated with, by content. Raises as `model_file`."""
+    own = model_digest(model)
+    others = [] if model in BUILT_IN else [*external_files(Path(model))]
+    samples = options.calibrate
+    if samples is not None:
+        others += sorted(samples.iterdir()) if samples.is_dir() else [samples]
+    parts = [own, repr(replace(options, calibrate=None))]
+    for path in others:
+        # What is missing is told by whoever reads it.
+        if path.is_file():
+            with path.open("rb") as file:
+                parts += [path.name, hashlib.file_digest(file, "sha256").hexdigest()]
+    return content_key(*parts)
 
 
 def as_text(path: Path | str) -> str:

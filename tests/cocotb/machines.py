@@ -6,6 +6,7 @@ import os
 
 from tandem.hw.config import HardwareConfig
 from tandem.hw.config_files import load_config
+from tests.support.hw.found_machines import TINY_FOUND
 
 CONFIG_VARIABLE = "TANDEM_BENCH_CONFIG"
 """How a simulator's process is told which of `MACHINES` it holds."""
@@ -25,7 +26,7 @@ WIDE = TINY.replace(
     address_bits=40,
     longest_burst=16,
 )
-MACHINES = {config.name: config for config in (TINY, EXTENDED, COMPRESSED, WIDE)}
+MACHINES = {config.name: config for config in (TINY, EXTENDED, COMPRESSED, TINY_FOUND, WIDE)}
 
 
 def machine_under_test() -> HardwareConfig:

@@ -70,6 +70,11 @@ TESTS: Mapping[str, tuple[str, ...]] = {
         "tests/sim/rtl/test_far_places.py",
         *("-k", f"(tiny-w or coded_weights) and {_NOT_THESE}"),
     ),
+    "tiny-found": (
+        "tests/sim/rtl/test_found_operations.py",
+        "tests/cosim/test_custom_operations.py::test_few[tiny-found]",
+        *("-k", "tiny-found"),
+    ),
 }
 """By configuration: the tests of the quick set that run its Verilog, the quickest killers first."""
 

@@ -20,11 +20,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from tandem.hw.config_files import load_config
 from tandem.hw.rtl.verilog import VerilogDesign
 from tandem.sim.rtl.design import verilog_of
 from tests.mutation.equivalence import is_equivalent
 from tests.mutation.killing import BUILD_SECONDS, TEST_SECONDS, TESTS, Verdict, run_tests
+from tests.mutation.machines import machine_of
 from tests.mutation.mutants import Mutant, list_mutants
 from tests.mutation.planting import plant
 from tests.mutation.plugin import save_planted
@@ -57,7 +57,7 @@ def campaigns(
     if only is not None:
         shares = [float(config == only) for config in TESTS]
     for number, (config, share) in enumerate(zip(TESTS, shares, strict=True)):
-        design = verilog_of(load_config(config))
+        design = verilog_of(machine_of(config))
         texts = {name: _text(design, name) for name in design.modules}
         fresh = [
             name
@@ -107,7 +107,7 @@ def _outcomes(campaign: Campaign, only: str, jobs: int) -> Iterator[Outcome]:
     """Build once, see that without a fault all tests pass, then try every mutant."""
     with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(jobs) as pool:
         planted = Path(name) / "planted.json"
-        config = load_config(campaign.config)
+        config = machine_of(campaign.config)
         save_planted(planted, config, plant(campaign.design, campaign.mutants))
         # Once more when all is built, or a slow test would be taken for one that hangs.
         for seconds in (BUILD_SECONDS, TEST_SECONDS):

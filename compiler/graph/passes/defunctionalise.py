@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from tandem.compiler.errors import GraphError
 from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.data_types import data_types_in, holds_functions
 from tandem.compiler.graph.evaluate import Interpreter, check_ports
 from tandem.compiler.graph.infer import infer
 from tandem.compiler.graph.nodes import Function, Global, Param
@@ -26,7 +27,7 @@ from tandem.compiler.graph.passes.unroll import Unroll
 from tandem.compiler.graph.syntax import unique_name
 from tandem.compiler.graph.types import FunctionType, has_functions, symbols_of
 from tandem.compiler.graph.verify import verify
-from tandem.compiler.graph.visit import functions, makes_functions
+from tandem.compiler.graph.visit import declarations_of, functions, makes_functions
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ class Defunctionalise:
             that is needed is symbolic.
         """
         verify(function)
-        if not any(map(_has_function_values, functions(function))):
+        if not any(map(_has_function_values, functions(function))) and not _holds_them(function):
             return function
         check_ports(function)
         program = by_name(LiftFunctions().apply(function))
@@ -99,6 +100,18 @@ def _has_function_values(function: Function) -> bool:
     if makes_functions(function.body) or (function.result and has_functions(function.result)):
         return True
     return any(has_functions(param.type) for param in function.params)
+
+
+def _holds_them(program: Function) -> bool:
+    """Whether a value of a data type in the program might hold functions."""
+    if not declarations_of(program).types:
+        return False
+    return any(
+        holds_functions(data)
+        for function in functions(program)
+        for type_ in infer(function).values()
+        for data in data_types_in(type_)
+    )
 
 
 def _has_symbols(function: Function) -> bool:

@@ -161,10 +161,10 @@ class KernelBackend(Backend):
             self.planned[call.name] = PlannedKernel(call.name, template_plan)
         plan, code = self._compiled[self._key(call)]
         name = call.kernel.name
-        if parts.code.get(name, code) is not code:
+        if parts.code.get(name, code) != code:
             # Another call of this kernel has different code: constant or computed weights.
             name = f"{name}_{'packed' if plan.packing else 'unpacked'}"
-        while parts.code.get(name, code) is not code:
+        while parts.code.get(name, code) != code:
             name = f"{name}_"
         parts.code[name] = code
         if code.parallel and POOL not in parts.code:

@@ -24,7 +24,10 @@ class Judged:
         """A judgement; None if it is not known."""
         rows = self.connection.execute("SELECT value FROM judged WHERE key = ?", (key,))
         found = rows.fetchone()
-        return None if found is None else json.loads(found[0])
+        try:
+            return None if found is None else json.loads(found[0])
+        except (TypeError, ValueError):
+            raise sqlite3.DataError(f"the row {key} is damaged") from None
 
     def put(self, key: str, value: Any) -> None:
         """Keep a judgement, whole or not at all."""
@@ -49,6 +52,9 @@ def open_judged(path: Path) -> Iterator[Judged]:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SearchError(f"judged operations in {path}: {error}") from None
+    try:
         connection = sqlite3.connect(path, timeout=60)
         try:
             keep_a_log(connection)
@@ -58,5 +64,5 @@ def open_judged(path: Path) -> Iterator[Judged]:
             yield Judged(connection)
         finally:
             connection.close()
-    except (sqlite3.Error, OSError) as error:
+    except sqlite3.Error as error:
         raise SearchError(f"judged operations in {path}: {error}") from None

@@ -1,4 +1,4 @@
-"""Judgements of finalists: proofs, gates and cycles, each made once."""
+"""Judgements: chains of networks, and proofs, gates and cycles of finalists; each made once."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from math import inf
 
 from tandem.base.cache import content_key
 from tandem.compiler.machines.accelerator.discovery.candidates import Candidate
+from tandem.compiler.machines.accelerator.discovery.chains import LayerChains
 from tandem.compiler.machines.accelerator.discovery.costs import SetCost, tables_of
 from tandem.compiler.tune.pool import Pool
 from tandem.hw.alu_terms import print_term
@@ -17,7 +18,8 @@ from tandem.hw.synthesis.families import Family
 from tandem.hw.synthesis.synthesize import synthesize
 from tandem.sim.rtl.design import verilog_of
 from tandem.workbench.discovery.judged import Judged
-from tandem.workbench.discovery.measure import Answer, Question
+from tandem.workbench.discovery.kept_chains import chains_from_json, chains_to_json
+from tandem.workbench.discovery.measure import Answer, Question, chains
 
 Say = Callable[[str], None]
 PROOF_SECONDS = 60.0
@@ -38,6 +40,17 @@ class Judges:
     judged: Judged
     pool: Pool[Answer]
     say: Say
+
+    def chains(self, question: Question, config: HardwareConfig) -> tuple[LayerChains, ...]:
+        """The chains of a network's layers, which are gathered in this process. Raises as
+        `measure.chains`."""
+        key = content_key("chains", question.key(config))
+        rows = self.judged.get(key)
+        if rows is None:
+            self.say(f"{question.network.model}: gathering its passes")
+            rows = chains_to_json(chains(question, config, inf))
+            self.judged.put(key, rows)
+        return chains_from_json(rows)
 
     def cycles(self, question: Question, configs: Sequence[HardwareConfig]) -> list[Answer]:
         """The exact cycles of a network on machines, in their order."""

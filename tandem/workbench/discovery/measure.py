@@ -19,8 +19,8 @@ from tandem.compiler.machines.accelerator.discovery.chains import (
     LayerChains,
     joined,
     layer_chains,
-    probe_of,
     probed_chains,
+    probes_of,
 )
 from tandem.compiler.machines.accelerator.timed_streams import (
     TimedStream,
@@ -36,7 +36,7 @@ from tandem.hw.memory_model import MemoryModel
 from tandem.sim.engines import make_engine
 from tandem.sim.errors import SimulationError
 from tandem.workbench.devices import Accelerator
-from tandem.workbench.models import model_digest, prepared_network
+from tandem.workbench.models import network_digest, prepared_network
 from tandem.workbench.search.measure import MEASURING, NOT_RUN, Network, stream_cycles
 
 
@@ -57,7 +57,7 @@ class Question:
             "discover",
             source_digest(__name__, within=MEASURING, without=NOT_RUN),
             repr(self.memory),
-            f"{model_digest(self.network.model)} {self.network.options!r}",
+            network_digest(self.network.model, self.network.options),
             dump_config(config.replace(name="_")),
         )
 
@@ -90,7 +90,7 @@ class Answer:
 
     @staticmethod
     def failed(reason: str) -> Answer:
-        """Of a process that did not get as far as an answer."""
+        """Of what did not get as far as an answer, and may the next time."""
         return Answer(0, 0, reason, lasting=False)
 
 
@@ -104,18 +104,26 @@ def answer(question: Question, config: HardwareConfig, limit: float) -> Answer:
             cycles = sum(stream_cycles(engine, config, stream) for stream in streams)
         finally:
             engine.close()
-    except (CompilerError, BaseError, HardwareError, SimulationError) as error:
-        return Answer.refused(" ".join(f"{type(error).__name__}: {error}".split()))
+    except (CompilerError, HardwareError) as error:
+        return Answer.refused(_in_words(error))
+    except (BaseError, SimulationError) as error:
+        # Files, caches and tools: of this moment, and not of the network.
+        return Answer.failed(_in_words(error))
     return Answer(cycles, sum(map(_alu_cycles, streams)))
 
 
+def _in_words(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
+
 def chains(question: Question, config: HardwareConfig, limit: float) -> tuple[LayerChains, ...]:
-    """The chains of a network's layers on a machine, and on one with products that are cut;
+    """The chains of a network's layers on a machine, and on those with products that are cut;
     `limit` has no effect. Raises as `build`."""
-    probe = probe_of(config)
-    own = layer_chains(quantised(question, config), question.device(config).target())
-    probed = probed_chains(quantised(question, probe), question.device(probe).target())
-    return joined(own, probed)
+    found = layer_chains(quantised(question, config), question.device(config).target())
+    for probe in probes_of(config):
+        function = quantised(question, probe)
+        found = joined(found, probed_chains(function, question.device(probe).target()))
+    return found
 
 
 _FUNCTIONS: dict[object, Function] = {}

@@ -19,7 +19,6 @@ from tandem.compiler.machines.accelerator.discovery.candidates import (
 from tandem.compiler.machines.accelerator.discovery.candidates import (
     Found as FoundCandidates,
 )
-from tandem.compiler.machines.accelerator.discovery.chains import LayerChains
 from tandem.compiler.machines.accelerator.discovery.costs import (
     SetCost,
     cost_of,
@@ -50,7 +49,7 @@ from tandem.workbench.discovery.found import (
 )
 from tandem.workbench.discovery.judged import open_judged
 from tandem.workbench.discovery.judging import Judges, Say
-from tandem.workbench.discovery.measure import Answer, Question, answer, chains
+from tandem.workbench.discovery.measure import Answer, Question, answer
 from tandem.workbench.discovery.options import Options
 from tandem.workbench.pools.open_pool import open_pool
 
@@ -103,7 +102,7 @@ def run(options: Options, say: Say) -> Found:
         for network in options.held_out:
             # What cannot be compiled is told now, not when all is found.
             _base(judges, Question(network, options.memory), baseline)
-        gathered = [_chains_of(one, options, say) for one in questions]
+        gathered = [judges.chains(one, baseline) for one in questions]
         say("candidates")
         found = find_candidates(layer for layers in gathered for layer in layers)
         table = PassTable(gathered, found.candidates, baseline.acc_read_ports)
@@ -156,11 +155,6 @@ def _check_machine(config: HardwareConfig) -> None:
         )
     if not free_opcodes(config):
         raise SearchError(f"{config.name} has no free opcode of the ALU")
-
-
-def _chains_of(question: Question, options: Options, say: Say) -> tuple[LayerChains, ...]:
-    say(f"{question.network.model}: gathering its passes")
-    return chains(question, options.baseline, inf)
 
 
 def _base(judges: Judges, question: Question, config: HardwareConfig) -> Answer:

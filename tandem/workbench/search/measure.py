@@ -37,7 +37,7 @@ from tandem.sim.errors import NeedsDataError, SimulationError
 from tandem.sim.memory import place_program
 from tandem.workbench.devices import Accelerator
 from tandem.workbench.measurers.on_cycle import exact_cycles
-from tandem.workbench.models import ModelOptions, model_digest, prepared_network
+from tandem.workbench.models import ModelOptions, network_digest, prepared_network
 
 MEASURING = (
     *("tandem.base.jit", "tandem.hw", "tandem.sim", "tandem.runtime", "tandem.compiler"),
@@ -183,7 +183,7 @@ def _layers(stream: TimedStream) -> Iterator[LayerWork]:
 def task_digest(task: Task) -> str:
     """A digest of all that results depend on beside the machine: networks, memory, and the source
     of the compiler and of the engine."""
-    networks = (f"{model_digest(network.model)} {network.options!r}" for network in task.networks)
+    networks = (network_digest(network.model, network.options) for network in task.networks)
     return content_key("task", code_digest(), repr(task.memory), *networks)
 
 

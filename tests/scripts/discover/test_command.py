@@ -76,6 +76,25 @@ def test_wrong_usage(arguments: tuple[str, ...], message: str) -> None:
     assert message in " ".join(result.stderr.split())
 
 
+def test_a_file_by_two_names(tmp_path: Path) -> None:
+    (tmp_path / "own.onnx").write_bytes(b"")
+    (tmp_path / "other").mkdir()
+    result = invoke(f"{tmp_path}/own.onnx", "--held-out", f"{tmp_path}/other/../own.onnx")
+    assert result.exit_code == 2
+    assert "a model is there twice" in " ".join(result.stderr.split())
+
+
+def test_what_was_judged_is_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "judged.db"
+    with open_judged(path) as judged:
+        judged.put("key", 1)
+    result = invoke("digits", *QUICK, "--output", str(path), "--judged", str(path))
+    assert result.exit_code == 1
+    assert "--output and --judged write the same file" in " ".join(result.stderr.split())
+    with open_judged(path) as judged:
+        assert judged.get("key") == 1
+
+
 def test_a_machine_with_operations(tmp_path: Path) -> None:
     path = tmp_path / "own.json"
     values = json.loads(Path("hw/presets/tiny.json").read_text())
@@ -85,15 +104,24 @@ def test_a_machine_with_operations(tmp_path: Path) -> None:
     assert "tiny has operations of its own (XOR)" in result.stderr
 
 
-def test_a_held_out_model_that_is_missing_is_told_first(tmp_path: Path) -> None:
+def test_a_held_out_model_that_is_missing_is_told_at_once(tmp_path: Path) -> None:
     judged = tmp_path / "judged.db"
-    arguments = ("digits", *QUICK, "--held-out", "absent.onnx", "--judged", str(judged))
-    result = invoke(*arguments)
+    result = invoke("digits", "--held-out", "absent.onnx", "--judged", str(judged))
     assert result.exit_code == 1
     assert "absent.onnx" in result.stderr
-    # Nothing was judged but the other network on the machine as it is.
+    assert not judged.exists()
+
+
+def test_a_held_out_model_that_cannot_be_read_is_told_before_the_search(tmp_path: Path) -> None:
+    judged, held_out = tmp_path / "judged.db", tmp_path / "broken.onnx"
+    held_out.write_bytes(b"no model")
+    arguments = ("digits", *QUICK, "--held-out", str(held_out), "--judged", str(judged))
+    result = invoke(*arguments)
+    assert result.exit_code == 1
+    assert "broken.onnx" in result.stderr
+    # Nothing was judged but both networks on the machine as it is.
     with open_judged(judged) as kept:
-        assert len(kept) == 1
+        assert len(kept) == 2
 
 
 def test_nothing_that_fits(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def sources() -> Iterator[tuple[Path, int]]:
     """All files beside the sources that are compiled."""
     for floor in ("base", "hw", "sim"):
         for path in (ROOT / floor).resolve().rglob("*"):
-            if path.is_file() and path.suffix != ".pyc":
+            if path.is_file() and "__pycache__" not in path.parts:
                 yield path, path.stat().st_mtime_ns
 
 

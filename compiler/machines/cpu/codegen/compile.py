@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from tandem.base.object_cache import ObjectCache
 from tandem.compiler.ir.stmt import For, LoopKind, PrimFunc, Stmt, parameters
@@ -28,7 +29,8 @@ def emit_object(
     passes: Sequence[LoopPass] = LOOP_PASSES,
     streamed: Collection[str] = (),
 ) -> ObjectCode:
-    """The object code of a program, which may have blocks, lowered by `passes`.
+    """The object code of a program, which may have blocks, lowered by `passes`: made now, or before
+    of an equal program.
 
     Parameters
     ----------
@@ -41,6 +43,17 @@ def emit_object(
     CodegenError
         If no CPU can run the program, or `target` cannot.
     """
+    return _emitted(function, target, tuple(passes), frozenset(streamed))
+
+
+# A network that is compiled again has the same kernels, and other networks some of them.
+@lru_cache(maxsize=1024)
+def _emitted(
+    function: PrimFunc,
+    target: CpuTarget,
+    passes: tuple[LoopPass, ...],
+    streamed: frozenset[str],
+) -> ObjectCode:
     plain = _plain(function, target, passes)
     text, storage = build_module(plain, target, streamed)
     return ObjectCode(

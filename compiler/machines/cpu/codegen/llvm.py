@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 from llvmlite import ir
@@ -47,11 +48,28 @@ def in_lanes(kind: Any, like: Any) -> Any:
 
 def constant(kind: Any, value: Any) -> Any:
     """A constant of type `kind`; a vector type has a single `value` in every lane."""
-    if isinstance(kind, ir.VectorType) and not isinstance(value, Sequence):
-        # None is `zeroinitializer`, which is shorter text; -0.0 is no zero.
-        zero = value == 0 and str(value)[0] != "-"
-        value = None if zero else [value] * kind.count
+    if not isinstance(kind, ir.VectorType):
+        return _scalar(kind, value)
+    if isinstance(value, Sequence):
+        return ir.Constant(kind, [_scalar(kind.element, each) for each in value])
+    # None is `zeroinitializer`, which is shorter text; -0.0 is no zero.
+    zero = value == 0 and str(value)[0] != "-"
+    return ir.Constant(kind, None if zero else [_scalar(kind.element, value)] * kind.count)
+
+
+def _scalar(kind: Any, value: Any) -> Any:
+    """A constant that is no vector; a value of LLVM stays."""
+    if isinstance(value, ir.Value):
+        return value
+    # Modules consist of integers, in offsets and in numbers of lanes; each keeps its text.
+    if type(value) is int and isinstance(kind, ir.IntType):
+        return _integer(kind.width, value)
     return ir.Constant(kind, value)
+
+
+@lru_cache(maxsize=4096)
+def _integer(bits: int, value: int) -> Any:
+    return ir.Constant(ir.IntType(bits), value)
 
 
 def splat(builder: Any, value: Any, lanes: int | None) -> Any:

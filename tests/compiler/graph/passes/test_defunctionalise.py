@@ -401,6 +401,26 @@ def test_a_list_of_functions() -> None:
     same_values(evaluate(found, given), evaluate(start, given))
 
 
+def test_a_data_type_that_might_hold_functions() -> None:
+    """Of which the program makes none: what is left of another, once dead code has gone."""
+    start = graph("""
+type Steps = Keep | Step(fn(int64[]) -> int64[], Steps)
+
+func @main(x: int64[]) -> int64[]:
+  none = Keep()
+  y = match none:
+    Step(f, rest):
+      yield x
+    Keep:
+      z = add(x, x)
+      yield z
+  return y
+""")
+    found = transform(start, [Defunctionalise()])
+    assert "type Steps = Keep | Step(Function, Steps)" in text(found)
+    same_values(evaluate(found, [np.array(4)]), np.array(8))
+
+
 def test_only_what_has_no_known_end_is_data() -> None:
     """A function that is known is called directly beside others that are not."""
     program = COMPOSED.replace("return y", "u = call double(y)\n  return u")

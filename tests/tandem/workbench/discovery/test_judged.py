@@ -35,3 +35,19 @@ def test_no_table(tmp_path: Path) -> None:
     path.write_text("no database, but a text that is long enough to be seen as one" * 20)
     with pytest.raises(SearchError, match=f"judged operations in {path}"), open_judged(path):
         pass
+
+
+def test_a_damaged_row(tmp_path: Path) -> None:
+    path = tmp_path / "judged.db"
+    with open_judged(path) as judged, judged.connection:
+        judged.connection.execute("INSERT INTO judged VALUES ('key', 'no JSON')")
+    with (
+        pytest.raises(SearchError, match=f"judged operations in {path}: the row key is damaged"),
+        open_judged(path) as judged,
+    ):
+        judged.get("key")
+
+
+def test_what_fails_elsewhere_is_no_fault_of_the_table(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError), open_judged(tmp_path / "judged.db"):
+        (tmp_path / "absent").read_text()

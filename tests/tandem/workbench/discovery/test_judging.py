@@ -9,12 +9,16 @@ from typing import Any
 import pytest
 
 from tandem.compiler.machines.accelerator.discovery.candidates import Candidate, Step
+from tandem.compiler.machines.accelerator.discovery.chains import LayerChains
+from tandem.compiler.machines.accelerator.templates.custom_passes import ChainStep, Values
 from tandem.hw import alu_formulas
 from tandem.hw.alu_formulas import Verdict
 from tandem.hw.alu_terms import Name, TermOp, parse_term
 from tandem.hw.config_files import load_config
 from tandem.hw.custom_operations import CustomOperation
 from tandem.hw.memory_model import parse_memory
+from tandem.hw.operations import AluOp
+from tandem.workbench.discovery import judging
 from tandem.workbench.discovery.judged import open_judged
 from tandem.workbench.discovery.judging import Judges
 from tandem.workbench.discovery.measure import Answer, Question
@@ -65,3 +69,13 @@ def test_a_proof_that_was_given_up_is_tried_again(
     with open_judged(tmp_path / "judged.db") as judged:
         judges = Judges(judged, StatedAnswers(), lambda _: None)
         assert [judges.proof(SUM) for _ in range(3)] == ["not decided", "proved", "proved"]
+
+
+def test_chains_are_gathered_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    step = ChainStep(AluOp.ADD, Values((3, 7)))
+    gathered = [(LayerChains("layer", 5, ((step,), (step, step))),)]
+    monkeypatch.setattr(judging, "chains", lambda *_: gathered.pop(0))
+    with open_judged(tmp_path / "judged.db") as judged:
+        judges = Judges(judged, StatedAnswers(), lambda _: None)
+        found = [judges.chains(QUESTION, CONFIG) for _ in range(2)]
+    assert found == 2 * [(LayerChains("layer", 5, ((step,), (step, step))),)]

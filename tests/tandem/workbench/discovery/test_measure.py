@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from math import inf
+from pathlib import Path
 
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from tandem.base.errors import CacheError
 from tandem.compiler.machines.accelerator.discovery.costs import with_operations
 from tandem.hw.config_files import load_config
 from tandem.hw.custom_operations import CustomOperation
 from tandem.hw.memory_model import parse_memory
+from tandem.workbench.discovery import measure
 from tandem.workbench.discovery.measure import Question, answer, chains
 from tandem.workbench.models import ModelOptions
 from tandem.workbench.search.measure import Network
@@ -46,3 +54,44 @@ def test_keys() -> None:
     ]
     assert len({*keys}) == len(keys)
     assert FAST.key(CONFIG.replace(name="another")) == keys[0]
+
+
+def test_a_key_has_the_content_of_samples_and_tensors(tmp_path: Path) -> None:
+    """In whatever files they are."""
+    samples, weights = tmp_path / "samples", tmp_path / "weights.bin"
+    samples.mkdir()
+    tensor = numpy_helper.from_array(np.ones(300, np.float32), "w")
+    graph = helper.make_graph(
+        [helper.make_node("Add", ["x", "w"], ["y"])],
+        "sum",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [300])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [300])],
+        [tensor],
+    )
+    model = tmp_path / "sum.onnx"
+    onnx.save_model(
+        helper.make_model(graph),
+        str(model),
+        save_as_external_data=True,
+        location=weights.name,
+        size_threshold=0,
+    )
+    question = Question(Network(str(model), ModelOptions(calibrate=samples)), FAST.memory)
+    keys = [question.key(CONFIG)]
+    for changed in (samples / "a.npy", samples / "b.npy", weights):
+        changed.write_bytes(b"1")
+        keys.append(question.key(CONFIG))
+    (samples / "b.npy").write_bytes(b"2")
+    keys.append(question.key(CONFIG))
+    assert len({*keys}) == 5
+    assert question.key(CONFIG) == keys[-1]
+
+
+def test_what_went_wrong_beside_the_network_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise CacheError("no space left")
+
+    monkeypatch.setattr(measure, "make_engine", full)
+    found = answer(FAST, CONFIG, inf)
+    assert (found.cycles, found.reason) == (0, "CacheError: no space left")
+    assert not found.lasting

@@ -10,7 +10,11 @@ import pytest
 
 from tandem.compiler.machines.accelerator.discovery.candidates import Candidate, find_candidates
 from tandem.compiler.machines.accelerator.discovery.chains import LayerChains
-from tandem.compiler.machines.accelerator.templates.custom_passes import ChainStep, Values
+from tandem.compiler.machines.accelerator.templates.custom_passes import (
+    ChainStep,
+    Residual,
+    Values,
+)
 from tandem.hw.alu_formulas import prove_equal
 from tandem.hw.alu_terms import Binary, Cast, Name, Number, Term, TermOp, evaluate, fold, print_term
 from tandem.hw.custom_operations import PARAMETER_BITS
@@ -132,3 +136,20 @@ def test_all_pairs_of_eight_bits(one: Candidate) -> None:
         for a, b in product(numbers, numbers):
             own = {**values, "a": a, "b": b}
             assert (evaluate(result, own) - evaluate(sequence, own)) % 256 == 0, own
+
+
+def test_a_long_run_has_a_name() -> None:
+    """All that a requantisation with a residual does may be one operation, if numbers are the same
+    everywhere."""
+    numbers = [(AluOp.MAX, -900), (AluOp.MIN, 900), (AluOp.MUL, 77), (AluOp.ADD, 0), (AluOp.ADD, 5)]
+    numbers += [(AluOp.SHR, 9), (AluOp.MAX, -128), (AluOp.MIN, 127)]
+    steps = [ChainStep(op, Values((number,))) for op, number in numbers]
+    steps[3] = ChainStep(AluOp.ADD, Residual(33))
+    found = find_candidates([LayerChains("layer", 4, (tuple(steps),))])
+    (longest,) = (
+        one
+        for one in found.candidates
+        if len(one.steps) == len(steps) and "33" in print_term(one.operation.result)
+    )
+    assert longest.operation.name.startswith("MAX_MIN_MUL_ADDB_ADD_SHR_MAX_")
+    assert not any("a name is" in one.reason for one in found.dropped)

@@ -1,0 +1,36 @@
+"""Operations that were found give what their expressions say: all flags, all kinds of operands."""
+
+from __future__ import annotations
+
+import cocotb
+from cocotb.handle import HierarchyObject
+
+from tandem.hw.isa import Alu
+from tandem.hw.registers import Status
+from tests.cocotb.machine import CHANNELS, Machine
+from tests.cocotb.programs import busy_program
+from tests.support.sim.operation_cases import BASES, every_case
+
+SEEDS = (14, 15)
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def every_operation(dut: HierarchyObject) -> None:
+    """With all kinds of operands, immediates, flags, and limits of parameters."""
+    machine = await Machine.power_on(dut)
+    cases = every_case(machine.config)
+    await machine.launch(cases.program, cases.image, BASES)
+    assert await machine.poll() == Status.DONE
+    await machine.check(cases.expected)
+
+
+@cocotb.test(timeout_time=3, timeout_unit="ms")
+@cocotb.parametrize(seed=SEEDS)
+async def a_random_program(dut: HierarchyObject, seed: int) -> None:
+    """With operations that were found among its instructions, while every channel waits."""
+    machine = await Machine.power_on(dut)
+    drawn = busy_program(machine.config, seed, 40)
+    used = {one.op for one in drawn.program if isinstance(one, Alu)}
+    assert used & {*machine.config.alu_operations}
+    machine.hinder(CHANNELS, seed, 0.2)
+    await machine.run(drawn)

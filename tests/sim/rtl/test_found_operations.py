@@ -1,0 +1,27 @@
+"""Operations that a search found, with all flags, operands and limits, on the Verilog and on the
+engines: what their expressions say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tandem.hw.config import HardwareConfig
+from tandem.hw.topology import BASED
+from tandem.sim.engines import make_engine
+from tests.support.hw.found_machines import TINY_FOUND
+from tests.support.sim.launching import launch
+from tests.support.sim.operation_cases import BASES, every_case
+
+
+@pytest.mark.parametrize("config", [TINY_FOUND], ids=lambda config: config.name)
+@pytest.mark.parametrize("name", ["functional", "cycle", "rtl"])
+def test_every_case(name: str, config: HardwareConfig) -> None:
+    cases = every_case(config)
+    engine = make_engine(name, config)
+    bases = tuple(BASES.get(memory, 0) for memory in BASED)
+    try:
+        _, left = launch(engine, cases.program, cases.image, bases=bases, max_cycles=1_000_000)
+    finally:
+        engine.close()
+    np.testing.assert_array_equal(left, cases.expected)
