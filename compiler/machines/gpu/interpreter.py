@@ -20,6 +20,7 @@ from tandem.compiler.ir.buffer import Buffer
 from tandem.compiler.ir.evaluate import Cell, Frame, Memory, element
 from tandem.compiler.ir.stmt import Alloc, Block, For, If, Invoke, PrimFunc, Seq, Stmt, Store
 from tandem.compiler.ir.verify import verify
+from tandem.compiler.machines.gpu.intrinsics import behaviour, is_dot_product
 from tandem.compiler.machines.gpu.launch import (
     BLOCK,
     THREAD,
@@ -161,8 +162,12 @@ class _Thread:
                 return _cleared(_own(frame, buffer), self.run(body, frame))
             case Invoke() if is_barrier(stmt):
                 return lambda: iter((stmt,))
+            case Invoke() if is_dot_product(stmt):
+                return self.run(behaviour(stmt), frame)
             case Invoke() | Block():
-                raise IRError(f"launches have no {type(stmt).__name__}, but barriers")
+                raise IRError(
+                    f"launches have no {type(stmt).__name__}, but barriers and dot products"
+                )
             case _:
                 assert_never(stmt)
 

@@ -1,8 +1,8 @@
 #pragma OPENCL FP_CONTRACT OFF
 kernel __attribute__((reqd_work_group_size(16, 1, 1)))
 void tandem_C(global const float *restrict b_A, global const float *restrict b_B, global float *restrict b_C) {
-  local float b_B_tile[64];
-  local float b_A_tile[64];
+  local float b_B_tile[64] __attribute__((aligned(16)));
+  local float b_A_tile[64] __attribute__((aligned(16)));
   const int i_gpu_block = get_group_id(0);
   const int i_gpu_thread = get_local_id(0);
   float b_C_near[4];

@@ -13,9 +13,10 @@ import numpy as np
 from tandem.compiler.ir.buffer import Buffer
 from tandem.compiler.ir.expr import Const, Expr, Load, Select, Unary
 from tandem.compiler.ir.operations import UnaryOp
-from tandem.compiler.ir.stmt import For, If, Stmt, Store
+from tandem.compiler.ir.stmt import For, If, Invoke, Stmt, Store
 from tandem.compiler.ir.visit import children, expressions, operands, variables
 from tandem.compiler.machines.gpu.check.arrays import Integers, UnknownError, value
+from tandem.compiler.machines.gpu.intrinsics import behaviour
 from tandem.compiler.machines.gpu.launch import BLOCK, THREAD
 
 _MOST = 1 << 25
@@ -49,6 +50,9 @@ def accesses(stmt: Stmt, names: frozenset[str]) -> Iterator[Access]:
 def _of_stmt(
     stmt: Stmt, names: frozenset[str], loops: Mapping[str, int], tests: tuple[Expr, ...]
 ) -> Iterator[Access]:
+    if isinstance(stmt, Invoke):
+        yield from _of_stmt(behaviour(stmt), names, loops, tests)
+        return
     for expr in expressions(stmt):
         yield from _of_expr(expr, names, loops, tests)
     match stmt:

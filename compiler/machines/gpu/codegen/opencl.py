@@ -24,6 +24,7 @@ from tandem.compiler.ir.stmt import (
 )
 from tandem.compiler.ir.visit import buffers_in, expressions, loops, statements, subexpressions
 from tandem.compiler.lower.ranges import loop_range
+from tandem.compiler.machines.gpu.codegen.opencl_dots import dot_statement
 from tandem.compiler.machines.gpu.codegen.opencl_expressions import (
     Expressions,
     fits_int,
@@ -31,6 +32,7 @@ from tandem.compiler.machines.gpu.codegen.opencl_expressions import (
 )
 from tandem.compiler.machines.gpu.codegen.opencl_functions import Functions
 from tandem.compiler.machines.gpu.codegen.opencl_types import stored_type
+from tandem.compiler.machines.gpu.intrinsics import is_dot_product
 from tandem.compiler.machines.gpu.launch import BLOCK, THREAD, GpuProgram, grid_of, is_barrier
 
 _INDENT = "  "
@@ -101,7 +103,7 @@ def _kernel(launch: PrimFunc, functions: Functions) -> Iterator[str]:
     yield f"kernel __attribute__((reqd_work_group_size({grid.threads}, 1, 1)))"
     yield f"void {kernel_name(launch)}({arguments}) {{"
     for buffer in grid.shared:
-        yield f"{_INDENT}local {_declaration(buffer, names)};"
+        yield f"{_INDENT}local {_declaration(buffer, names)} __attribute__((aligned(16)));"
     for var, call in ((BLOCK, "get_group_id(0)"), (THREAD, "get_local_id(0)")):
         yield f"{_INDENT}const {of.index} {names[var.name]} = {call};"
     ranges = {
@@ -166,8 +168,12 @@ def _statement(
             yield from _statement(body, of, ranges, fences)
         case Invoke() if is_barrier(stmt):
             yield f"barrier({fences});"
+        case Invoke() if is_dot_product(stmt):
+            yield dot_statement(stmt, of, ranges)
         case Invoke() | Block():
-            raise CodegenError(f"launches have no {type(stmt).__name__}, but barriers")
+            raise CodegenError(
+                f"launches have no {type(stmt).__name__}, but barriers and dot products"
+            )
         case _:
             assert_never(stmt)
 

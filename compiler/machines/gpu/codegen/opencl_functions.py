@@ -82,6 +82,14 @@ class Functions:
         )
         return self._add(name, kind, f"{c_type(old)} x", body)
 
+    def dot_product(self, left: DType, right: DType) -> str:
+        """The name of the function that adds four products of bytes to a wrapping int32."""
+        body = (
+            "return (int)((uint)c + (uint)(a.s0 * b.s0 + a.s1 * b.s1 + a.s2 * b.s2 + a.s3 * b.s3));"
+        )
+        operands = f"{c_type(left)}4 a, {c_type(right)}4 b, int c"
+        return self._add(f"dp4a_{left}_{right}", "int", operands, body)
+
     def _add(self, name: str, result: str, parameters: str, body: str) -> str:
         self.texts[name] = f"static {result} {name}({parameters}) {{ {body} }}"
         return name

@@ -28,6 +28,8 @@ from tandem.compiler.machines.cpu.codegen.llvm import (
     memory_type,
 )
 from tandem.compiler.machines.cpu.codegen.offset import known_number
+from tandem.compiler.machines.gpu.codegen.ptx_dots import emit_dot
+from tandem.compiler.machines.gpu.intrinsics import is_dot_product
 from tandem.compiler.machines.gpu.launch import is_barrier
 
 _BARRIER = "llvm.nvvm.barrier0"
@@ -65,8 +67,12 @@ def emit(frame: Frame, stmt: Stmt) -> None:
                 emit(frame, stmt.body)
         case Invoke() if is_barrier(stmt):
             call_intrinsic(frame.builder, _BARRIER, ir.VoidType(), [])
+        case Invoke() if is_dot_product(stmt):
+            emit_dot(frame, stmt)
         case Invoke() | Block():
-            raise frame.error(f"launches have no {type(stmt).__name__}, but barriers")
+            raise frame.error(
+                f"launches have no {type(stmt).__name__}, but barriers and dot products"
+            )
         case _:
             assert_never(stmt)
 

@@ -12,10 +12,13 @@ from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
 
+from tandem.compiler.ir.dtypes import INT32
 from tandem.compiler.ir.expr import Binary, Cast, Const, Expr, Load, Select, Var
 from tandem.compiler.ir.operations import BinaryOp
 from tandem.compiler.ir.ops import cast, index
+from tandem.compiler.ir.stmt import PrimFunc
 from tandem.compiler.ir.visit import subexpressions, substitute, variables
+from tandem.compiler.machines.gpu.intrinsics import DOT_PRODUCTS
 from tandem.compiler.machines.gpu.schedules.rewriting import digits, new_name, plain, rewritten
 from tandem.compiler.te import Tensor
 from tandem.compiler.te.tensor import Combiner, Compute, compute, reduce_axis
@@ -38,6 +41,8 @@ class Product:
         Their extents.
     bytes
         Of an element of the larger operand, as it is loaded.
+    dot
+        The intrinsic that computes its terms, several at once; None if there is none.
     """
 
     stage: str
@@ -48,6 +53,7 @@ class Product:
     columns: int
     terms: int
     bytes: int = 4
+    dot: PrimFunc | None = None
 
 
 Multiples: TypeAlias = Callable[[Product], tuple[int, int, int]]
@@ -107,7 +113,9 @@ def _product(
     whole = {**extents, **terms}
     stages = [new_name(tensor, each, taken) for each in ("product", "left", "right")]
     size = max(each.dtype.holder.numpy.itemsize for each in narrow)
-    found = Product(stages[0], stages[1], stages[2], sizes[0], sizes[1], sizes[2], depth, size)
+    in_int32 = all(each == INT32 for each in (tensor.dtype, *(factor.dtype for factor in factors)))
+    dot = DOT_PRODUCTS.get((narrow[0].dtype, narrow[1].dtype)) if in_int32 else None
+    found = Product(stages[0], stages[1], stages[2], sizes[0], sizes[1], sizes[2], depth, size, dot)
     padded = [
         -(-extent // multiple) * multiple
         for extent, multiple in zip((*sizes[1:], depth), multiples(found), strict=True)

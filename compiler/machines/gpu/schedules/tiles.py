@@ -8,6 +8,7 @@ from tandem.compiler.errors import ScheduleError
 from tandem.compiler.ir.buffer import Scope
 from tandem.compiler.ir.stmt import Block, IterKind
 from tandem.compiler.ir.visit import blocks, reads, variables
+from tandem.compiler.machines.gpu.intrinsics import DOT_TERMS
 from tandem.compiler.machines.gpu.launch import SHARED
 from tandem.compiler.machines.gpu.machine import GpuMachine
 from tandem.compiler.machines.gpu.schedules.products import Product
@@ -99,10 +100,18 @@ def tiled(schedule: Schedule, product: Product, tile: Tile) -> Schedule:
     schedule = schedule.split(near, "m", tile.thread_rows, ("thread_m", "m"))
     schedule = schedule.split(near, "n", tile.thread_columns, ("thread_n", "n"))
     schedule = schedule.split(near, "k", tile.depth, ("tile_k", "k"))
-    schedule = schedule.reorder(near, "tile_k", "thread_m", "thread_n", "k", "m", "n")
+    dot = None if tile.depth % DOT_TERMS else product.dot
+    inner = ("k", "m", "n") if dot is None else ("k", "m", "n", "dot")
+    if dot is not None:
+        schedule = schedule.split(near, "k", DOT_TERMS, ("k", "dot"))
+    schedule = schedule.reorder(near, "tile_k", "thread_m", "thread_n", *inner)
     for operand, axes in ((product.left, ("m", "k")), (product.right, ("k", "n"))):
         schedule = _together(schedule, operand, axes, near, tile)
     schedule = schedule.decompose_reduction(near, "tile_k")
+    if dot is not None:
+        # The terms of a column become neighbours, as those of a row are.
+        schedule = schedule.set_layout(product.right, ("0", "2", "1"))
+        schedule = schedule.tensorize(near, "dot", dot)
     for axis in axes_of(schedule.program.body, root):
         if axis not in _OWN:
             schedule = schedule.bind(root, axis, "blocks")

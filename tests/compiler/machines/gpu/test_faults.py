@@ -12,6 +12,7 @@ from tandem.compiler.ir import interpreter
 from tandem.compiler.machines.gpu.lower.lowering import gpu_program
 from tandem.compiler.machines.gpu.machine import GpuMachine
 from tandem.compiler.te.schedule import Schedule
+from tests.support.compiler.machines.gpu.dots import dot_arrays, dot_program
 from tests.support.compiler.machines.gpu.faults import faults, found_by
 from tests.support.compiler.machines.gpu.schedules import Tile, product, transposed, window
 from tests.support.compiler.te.schedules import random_inputs
@@ -46,6 +47,17 @@ def test_some(schedule: Schedule) -> None:
     found = findings(schedule)
     assert found["checker"]
     assert found["comparison"]
+
+
+def test_dot_products() -> None:
+    (launch,) = dot_program().launches
+    arrays, wanted = dot_arrays(dot_program())
+    assert found_by(launch, arrays, wanted) is None
+    every = dict(faults(launch))
+    # Each of the two rows that a thread takes is moved by a thread, in two ways.
+    assert len(every) > 4 * 2
+    for name, planted in every.items():
+        assert found_by(planted, arrays, wanted) is not None, name
 
 
 @pytest.mark.exhaustive

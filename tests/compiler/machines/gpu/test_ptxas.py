@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tandem.compiler.errors import CodegenError
-from tandem.compiler.ir.dtypes import FLOAT32, INT32, DType
+from tandem.compiler.ir.dtypes import FLOAT32, INT8, INT32, DType
 from tandem.compiler.ir.stmt import LoopKind
 from tandem.compiler.ir.visit import loops
 from tandem.compiler.machines.gpu.codegen.opencl import kernel_name
@@ -18,8 +18,9 @@ from tandem.compiler.machines.gpu.machine import GpuMachine
 from tandem.compiler.machines.gpu.network_programs import network_programs
 from tandem.compiler.machines.gpu.ptxas import KernelResources, assembled, ptxas_path
 from tandem.compiler.machines.gpu.schedules.generic import gpu_schedule
-from tandem.compiler.te import compute, placeholder, reduce_axis, sum
+from tandem.compiler.te import cast, compute, placeholder, reduce_axis, sum
 from tandem.workbench.models import ModelOptions, import_model
+from tests.support.compiler.machines.gpu.dots import dot_program
 from tests.support.compiler.machines.gpu.schedules import Tile, product
 
 MACHINE = GpuMachine()
@@ -88,6 +89,15 @@ def test_product(processor: str) -> None:
         assembled(text.replace("bar.sync", "bar.none"), processor, found_ptxas())
 
 
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_dot_product(processor: str) -> None:
+    text = ptx_text(dot_program(), processor)
+    (found,) = assembled(text, processor, found_ptxas())
+    assert (found.kernel, found.shared_bytes) == ("tandem_dots", 64)
+    with pytest.raises(CodegenError, match=r"ptxas refuses the text"):
+        assembled(text.replace("dp4a.s32", "dp4a.s16"), processor, found_ptxas())
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("processor", PROCESSORS)
 @pytest.mark.parametrize("dtype", [FLOAT32, INT32], ids=str)
@@ -100,6 +110,25 @@ def test_large_product(processor: str, dtype: DType) -> None:
     (tiled,) = [each for each in found if each.shared_bytes]
     # A tile of 128 x 16 terms of each operand, in two slots, and the sums of 8 x 8 in registers.
     assert tiled.shared_bytes == 2 * 2 * 128 * 16 * 4
+    assert (tiled.stack_bytes, tiled.spilled_bytes) == (0, 0)
+    assert 64 < tiled.registers <= 255
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_large_product_of_bytes(processor: str) -> None:
+    a, b = placeholder((1024, 1024), INT8, "A"), placeholder((1024, 1024), INT8, "B")
+    k = reduce_axis(1024, "k")
+    c = compute(
+        (1024, 1024), lambda i, j: sum(cast(a[i, k], INT32) * cast(b[k, j], INT32), axis=k), "C"
+    )
+    made = gpu_program(gpu_schedule(c, machine=MACHINE, inputs=[a, b], name="C").program, MACHINE)
+    text = ptx_text(made, processor)
+    # A thread adds products to 8 x 8 sums, four at once, in a loop over the terms of a tile.
+    assert text.count("dp4a.s32.s32") == 8 * 8
+    found = assembled(text, processor, found_ptxas())
+    (tiled,) = [each for each in found if each.shared_bytes]
+    assert tiled.shared_bytes == 2 * 2 * 128 * 16
     assert (tiled.stack_bytes, tiled.spilled_bytes) == (0, 0)
     assert 64 < tiled.registers <= 255
 

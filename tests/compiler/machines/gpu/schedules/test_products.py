@@ -12,11 +12,13 @@ import pytest
 from numpy.typing import NDArray
 
 from tandem.compiler.ir import interpreter
-from tandem.compiler.ir.dtypes import FLOAT32, INT8, INT32
+from tandem.compiler.ir.dtypes import FLOAT32, INT8, INT32, UINT8, DType
+from tandem.compiler.ir.expr import Expr
 from tandem.compiler.ir.stmt import If, Stmt, Store
 from tandem.compiler.ir.visit import statements
 from tandem.compiler.machines.gpu.check.accesses import accesses
 from tandem.compiler.machines.gpu.interpreter import Order, run_program
+from tandem.compiler.machines.gpu.intrinsics import DOT_PRODUCTS, is_dot_product
 from tandem.compiler.machines.gpu.launch import grid_of, is_barrier
 from tandem.compiler.machines.gpu.lower.lowering import gpu_program
 from tandem.compiler.machines.gpu.machine import GpuMachine
@@ -34,16 +36,21 @@ from tandem.compiler.te import (
     sum,
 )
 from tandem.compiler.te.schedule import Schedule
+from tests.support.compiler.machines.gpu.on_opencl import on_opencl
 from tests.support.compiler.te.schedules import matmul, random_inputs
 
 MACHINE = GpuMachine(threads=16)
 
 
-def dense(rows: int = 16, columns: int = 18, terms: int = 17) -> Tensor:
+def dense(rows: int = 16, columns: int = 18, terms: int = 17, dtype: DType = INT32) -> Tensor:
     """A dense layer with a bias: weights by rows."""
-    x, w = placeholder((rows, terms), INT32, "x"), placeholder((columns, terms), INT32, "w")
+    x, w = placeholder((rows, terms), dtype, "x"), placeholder((columns, terms), dtype, "w")
     b, k = placeholder((columns,), INT32, "b"), reduce_axis(terms, "k")
-    y = compute((rows, columns), lambda i, j: sum(x[i, k] * w[j, k], axis=k), "y")
+
+    def term(i: Expr, j: Expr) -> Expr:
+        return cast(x[i, k], INT32) * cast(w[j, k], INT32)
+
+    y = compute((rows, columns), lambda i, j: sum(term(i, j), axis=k), "y")
     return compute((rows, columns), lambda i, j: y[i, j] + b[j], "z")
 
 
@@ -69,11 +76,15 @@ def convolution(images: int = 1, channels: int = 2, side: int = 4) -> Tensor:
     return compute((images, 16, side, side), lambda n, o, h, v: maximum(y[n, o, h, v], 0), "z")
 
 
-def batched() -> Tensor:
+def batched(left: DType = INT32, right: DType = INT32) -> Tensor:
     """Products of several matrices, of which each row is then shifted by its first element."""
-    a, b = placeholder((2, 16, 16), INT32, "a"), placeholder((2, 16, 17), INT32, "b")
+    a, b = placeholder((2, 16, 16), left, "a"), placeholder((2, 16, 17), right, "b")
     k = reduce_axis(16, "k")
-    y = compute((2, 16, 17), lambda s, i, j: sum(a[s, i, k] * b[s, k, j], axis=k), "y")
+
+    def term(s: Expr, i: Expr, j: Expr) -> Expr:
+        return cast(a[s, i, k], INT32) * cast(b[s, k, j], INT32)
+
+    y = compute((2, 16, 17), lambda s, i, j: sum(term(s, i, j), axis=k), "y")
     return compute((2, 16, 17), lambda s, i, j: y[s, i, j] - y[s, i, 0], "z")
 
 
@@ -82,6 +93,8 @@ CASES: dict[str, Callable[[], Tensor]] = {
     "convolution": convolution,
     "images": lambda: convolution(2, 2, 3),
     "batched": batched,
+    "dense of bytes": lambda: dense(dtype=INT8),
+    "batched of bytes": lambda: batched(UINT8, INT8),
 }
 
 
@@ -104,7 +117,7 @@ def test_schedules_keep_the_result(name: str) -> None:
     np.testing.assert_array_equal(*outputs(CASES[name](), None))
 
 
-@pytest.mark.parametrize("name", ["convolution", "batched"])
+@pytest.mark.parametrize("name", ["convolution", "batched", "batched of bytes"])
 def test_launches_keep_the_result(name: str) -> None:
     np.testing.assert_array_equal(*outputs(CASES[name](), Order.BACKWARDS))
 
@@ -112,11 +125,39 @@ def test_launches_keep_the_result(name: str) -> None:
 def test_which_are_products() -> None:
     assert as_products([dense()])[1] == (Product("y_product", "y_left", "y_right", 1, 16, 18, 17),)
     assert as_products([convolution(2)])[1] == (
-        Product("y_product", "y_left", "y_right", 1, 32, 16, 18, 1),
+        Product("y_product", "y_left", "y_right", 1, 32, 16, 18, 1, DOT_PRODUCTS[INT8, INT8]),
     )
     assert as_products([batched()])[1][0].batch == 2
     small = matmul()
     assert as_products([small]) == ((small,), ())
+
+
+@pytest.mark.parametrize("name", ["dense of bytes", "convolution", "batched of bytes"])
+def test_products_of_bytes(name: str) -> None:
+    """They are dot products of four bytes, and have the CPU's bits."""
+    expression = CASES[name]()
+    program = gpu_program(gpu_schedule(expression, machine=MACHINE).program, MACHINE)
+    assert dots(program.launches[0].body) == 1
+    plain = Schedule.of(expression)
+    arrays = random_inputs(plain.program)
+    (wanted,) = interpreter.run(plain.program, arrays)
+    by_name = {each.name: array for each, array in zip(plain.program.inputs, arrays, strict=True)}
+    (found,) = on_opencl(program, [by_name[each.name] for each in program.inputs])
+    np.testing.assert_array_equal(found, wanted)
+
+
+def dots(body: Stmt) -> int:
+    """The dot products in the text of a statement."""
+    return len([each for each in statements(body) if is_dot_product(each)])
+
+
+@pytest.mark.parametrize(("depth", "count"), [(4, 1), (6, 0), (8, 1)])
+def test_tiles_of_other_depths(depth: int, count: int) -> None:
+    """Dot products need terms in fours."""
+    tile = Tile(16, 16, depth, 4, 4)
+    schedule = gpu_schedule(dense(dtype=INT8), machine=MACHINE, tile=tile)
+    assert dots(schedule.program.body) == count
+    assert dots(gpu_schedule(dense(), machine=MACHINE, tile=tile).program.body) == 0
 
 
 def test_launches() -> None:

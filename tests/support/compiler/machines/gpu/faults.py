@@ -13,7 +13,7 @@ from tandem.compiler.errors import IRError
 from tandem.compiler.ir.buffer import Scope
 from tandem.compiler.ir.expr import Expr, Load
 from tandem.compiler.ir.facts import facts
-from tandem.compiler.ir.stmt import Alloc, PrimFunc, Seq, Stmt, Store
+from tandem.compiler.ir.stmt import Alloc, Invoke, PrimFunc, Seq, Stmt, Store
 from tandem.compiler.ir.visit import (
     children,
     map_children,
@@ -127,6 +127,9 @@ class _Planted:
         if isinstance(stmt, Store):
             indices = self._indices(stmt.indices)
             return Store(stmt.buffer, indices, self._expr(stmt.value))
+        if isinstance(stmt, Invoke):
+            regions = (replace(each, lower=self._indices(each.lower)) for each in stmt.operands)
+            return Invoke(stmt.intrinsic, tuple(regions))
         stmt = map_expressions(stmt, self._expr)
         return map_children(stmt, self.stmt)
 

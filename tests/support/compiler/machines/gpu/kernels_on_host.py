@@ -4,6 +4,7 @@ thread's numbers and barriers, and a Python thread for each of a block's."""
 from __future__ import annotations
 
 import ctypes
+import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -31,6 +32,7 @@ _HOST_WORDS = {
     "llvm.nvvm.read.ptx.sreg.ctaid.x": "host.block",
     "llvm.nvvm.read.ptx.sreg.tid.x": "host.thread",
     "llvm.nvvm.barrier0": "host.barrier",
+    "llvm.nvvm.idp4a": "host.idp4a",
 }
 """What a module for a GPU says, and one for a processor."""
 RunKernel: TypeAlias = Callable[[str, Sequence[int]], int]
@@ -45,7 +47,7 @@ def host_kernels(program: GpuProgram) -> Iterator[RunKernel]:
     host = CpuTarget.host(1)
     for gpu, processor in _HOST_WORDS.items():
         text = text.replace(gpu, processor)
-    text = text.replace(TRIPLE, host.triple)
+    text = _with_dots(text.replace(TRIPLE, host.triple))
     here, waits = threading.local(), threading.Barrier(1)
 
     def wait() -> None:
@@ -112,6 +114,26 @@ def run_on_host(
             for launch in program.launches
         ]
     return [held[each.name] for each in program.outputs], waited
+
+
+def _with_dots(text: str) -> str:
+    """A module with the body of each dot product that it declares, such as `host.idp4a.s.u`."""
+    found = re.findall(r'declare i32 @"?host\.idp4a\.([su])\.([su])"?\(', text)
+    text = re.sub(r'declare i32 @"?host\.idp4a.*\n', "", text)
+    return "\n".join((text, *(_dot(*signs) for signs in found)))
+
+
+def _dot(*signs: str) -> str:
+    """The definition of the sum of four products of bytes, from an instruction for each byte."""
+    lines = [f'define i32 @"host.idp4a.{".".join(signs)}"(i32 %a, i32 %b, i32 %sum0) {{']
+    for number in range(4):
+        for operand, sign in zip("ab", signs, strict=True):
+            shift = "ashr" if sign == "s" else "lshr"
+            lines.append(f"%{operand}{number} = shl i32 %{operand}, {24 - 8 * number}")
+            lines.append(f"%{operand}w{number} = {shift} i32 %{operand}{number}, 24")
+        lines.append(f"%p{number} = mul i32 %aw{number}, %bw{number}")
+        lines.append(f"%sum{number + 1} = add i32 %sum{number}, %p{number}")
+    return "\n".join((*lines, "ret i32 %sum4", "}", ""))
 
 
 def _function(engine: Any, launch: PrimFunc) -> Any:
