@@ -38,8 +38,13 @@ FINE = Fraction(1, 8)
 
 FRACTION_BITS = 10
 """Bits of a residual's multiplier below the point that stay as they are."""
+PACKED_FRACTION_BITS = 7
+"""The same where the multiplier is added to a packed operand: 127 times its error is at most half
+an output."""
 ADDEND_BITS = 7
 """Bits of an addend below the point that stay as they are: it is off by a 256th of an output."""
+PACKED_ADDEND_BITS = 5
+"""The same of an addend in a packed operand: it is off by a 64th of an output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +60,28 @@ class ShortFactors:
         less than `FRACTION_BITS` bits would be left of the shift.
     addend_zero_bits
         The same of addends alone, which need `ADDEND_BITS`.
+    packed_zero_bits
+        The same of addends and of residuals' multipliers that go into one operand with M: all of
+        these bits are zeros where `PACKED_ADDEND_BITS`, `PACKED_FRACTION_BITS` are left, else no
+        more than others ask.
     """
 
     multiplier_bits: int | None = None
     zero_bits: int = 0
     addend_zero_bits: int = 0
+    packed_zero_bits: int = 0
 
     def zeros(self, shift: int) -> int:
         """The low bits of a residual's multiplier that are zeros with a shift."""
-        return min(self.zero_bits, max(shift - FRACTION_BITS, 0))
+        few = min(self.zero_bits, max(shift - FRACTION_BITS, 0))
+        packed = self.packed_zero_bits
+        return max(few, packed) if packed <= shift - PACKED_FRACTION_BITS else few
 
     def addend_zeros(self, shift: int) -> int:
         """The low bits of an addend that are zeros with a shift."""
-        return max(self.zeros(shift), min(self.addend_zero_bits, max(shift - ADDEND_BITS, 0)))
+        few = max(self.zeros(shift), min(self.addend_zero_bits, max(shift - ADDEND_BITS, 0)))
+        packed = self.packed_zero_bits
+        return max(few, packed) if packed <= shift - PACKED_ADDEND_BITS else few
 
     def joined(self, other: ShortFactors) -> ShortFactors:
         """What both ask."""
@@ -78,6 +92,7 @@ class ShortFactors:
             min(widths, default=None),
             max(self.zero_bits, other.zero_bits),
             max(self.addend_zero_bits, other.addend_zero_bits),
+            max(self.packed_zero_bits, other.packed_zero_bits),
         )
 
 

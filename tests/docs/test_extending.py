@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -17,6 +18,7 @@ import msgspec
 import numpy as np
 import pytest
 from numpy.lib.stride_tricks import sliding_window_view
+from typer.testing import CliRunner, Result
 
 from tandem.compiler.driver import build
 from tandem.compiler.errors import WorkerError
@@ -35,6 +37,7 @@ from tandem.runtime.artifact import (
 from tandem.runtime.devices import AcceleratorDevice, CpuDevice, Device
 from tandem.runtime.errors import ArtifactError, RunError
 from tandem.runtime.executor import Executor
+from tandem.scripts.cli import app
 from tandem.sim.engines import make_engine, run
 from tandem.workbench.measurers.on_cycle import cycles_of
 from tandem.workbench.pools.local_pool import LocalPool
@@ -330,6 +333,34 @@ def test_operations_of_the_guide_on_verilog(own_operations: dict[str, Any]) -> N
     cycle, wanted = names["runs"]["cycle"]
     assert result.cycles == cycle.cycles
     np.testing.assert_array_equal(memory, wanted)
+
+
+@pytest.mark.exhaustive
+def test_a_file_with_operations_is_all_it_takes(tmp_path: Path) -> None:
+    """The guide's JSON: Verilog, all engines and the compiler take it, for a whole network."""
+    (text,) = blocks(ALU, "json")
+    machine = tmp_path / "own.json"
+    machine.write_text(text)
+    assert text.count("\n") <= 12
+    verilog = invoked("rtl", "--config", str(machine), "-o", str(tmp_path / "verilog"))
+    assert verilog.exit_code == 0, verilog.stderr
+    (units,) = (tmp_path / "verilog").glob("*custom_units*.v")
+    assert "results_1" in units.read_text()
+    run = partial(invoked, "run", "digits", "--check", "--json", "--engine")
+    told = {
+        name: json.loads(run(name, "--config", str(machine)).stdout)
+        for name in ("functional", "cycle", "rtl")
+    }
+    assert all(each["check"]["equal"] for each in told.values())
+    assert told["rtl"]["cycles"] == told["cycle"]["cycles"]
+    base = json.loads(run("cycle", "--config", "tiny").stdout)
+    # CLIP does what several passes do.
+    assert told["cycle"]["cycles"] < base["cycles"]
+
+
+def invoked(*arguments: str) -> Result:
+    """What a command does."""
+    return CliRunner().invoke(app, [*arguments])
 
 
 @pytest.mark.every(2)  # What is compiled is the same Python.

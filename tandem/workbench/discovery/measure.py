@@ -19,8 +19,8 @@ from tandem.compiler.machines.accelerator.discovery.chains import (
     LayerChains,
     joined,
     layer_chains,
-    probe_of,
     probed_chains,
+    probes_of,
 )
 from tandem.compiler.machines.accelerator.timed_streams import (
     TimedStream,
@@ -117,12 +117,13 @@ def _in_words(error: Exception) -> str:
 
 
 def chains(question: Question, config: HardwareConfig, limit: float) -> tuple[LayerChains, ...]:
-    """The chains of a network's layers on a machine, and on one with products that are cut;
+    """The chains of a network's layers on a machine, and on those with products that are cut;
     `limit` has no effect. Raises as `build`."""
-    probe = probe_of(config)
-    own = layer_chains(quantised(question, config), question.device(config).target())
-    probed = probed_chains(quantised(question, probe), question.device(probe).target())
-    return joined(own, probed)
+    found = layer_chains(quantised(question, config), question.device(config).target())
+    for probe in probes_of(config):
+        function = quantised(question, probe)
+        found = joined(found, probed_chains(function, question.device(probe).target()))
+    return found
 
 
 _FUNCTIONS: dict[object, Function] = {}

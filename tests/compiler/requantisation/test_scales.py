@@ -345,3 +345,28 @@ def test_a_channel_that_is_nearly_all_bias(
 def test_refusals(scales: Any, how: dict[str, Any], message: str) -> None:
     with pytest.raises(QuantisationError, match=message):
         RequantSpec.from_scales(scales, **{"is_exact": is_exact, **how})
+
+
+@pytest.mark.parametrize(
+    ("shift", "residual", "addend"),
+    [(23, 15, 15), (22, 15, 15), (21, 8, 15), (20, 8, 15), (19, 8, 12)],
+)
+def test_zeros_of_a_packed_operand(shift: int, residual: int, addend: int) -> None:
+    """All that it needs, or what others ask: of a residual's multiplier seven bits are left, of an
+    addend five."""
+    short = ShortFactors(15, 8, 15, 15)
+    assert (short.zeros(shift), short.addend_zeros(shift)) == (residual, addend)
+    assert ShortFactors(16, 8, 0, 0).joined(short) == short
+
+
+def test_a_residual_in_a_packed_operand_is_near() -> None:
+    """Its multiplier is off by a 256th of an output at most: by half an output at the ends."""
+    how = {"residuals": [ScaledResidual(0.83)], "bound": 1 << 20, "tolerance": Fraction(1, 100)}
+    spec = RequantSpec.from_scales(
+        [0.001, 0.0003], [50, -3], short=ShortFactors(15, 8, 15, 15), **how
+    )
+    (residual,) = spec.residuals
+    shift = spec.largest_shift
+    assert residual.multiplier % (1 << 15) == 0
+    assert all(channel.addend % (1 << 15) == 0 for channel in spec.per_channel)
+    assert abs(Fraction(residual.multiplier, 1 << shift) - Fraction(0.83)) <= Fraction(1, 256)

@@ -4,7 +4,8 @@ Of a shape that occurs with several numbers, a number that is the same everywher
 the operation; one that differs is a parameter, as wide as its numbers need, or the constant that
 most vectors have. Parameters have to fit the instruction's immediate; where they do not, the widest
 factor gets the bits that are left, or the candidate is dropped. Shifts begin at the least amount:
-`>> 8 >> shift`. Factors for each channel of products that are cut have 16 bits.
+`>> 8 >> shift`. Factors for each channel of products that are cut have 16 bits, or the low 15 of an
+operand whose others are an addend.
 """
 
 from __future__ import annotations
@@ -15,7 +16,11 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TypeAlias
 
-from tandem.compiler.machines.accelerator.discovery.chains import FACTOR_BITS, LayerChains
+from tandem.compiler.machines.accelerator.discovery.chains import (
+    FACTOR_BITS,
+    FIELD_BITS,
+    LayerChains,
+)
 from tandem.compiler.machines.accelerator.discovery.shapes import (
     Role,
     Shape,
@@ -43,16 +48,29 @@ _NAME_LENGTH = 28
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step with its operand, over `b` and the operation's parameters; `cut` as of `ChainStep`."""
+    """A step with its operand, over `b` and the operation's parameters; `cut` as of `ChainStep`.
+    What is `added` before the cut has as many zeros."""
 
     op: TermOp
     operand: Term
     cut: int | None = None
+    added: Term | None = None
 
     def applied(self, term: Term) -> Term:
         """The exact result of the step on a term."""
         found = Binary(self.op, term, self.operand)
+        if self.added is not None:
+            found = Binary(TermOp.ADD, found, self.added)
         return found if self.cut is None else Binary(TermOp.SHR, found, Number(self.cut))
+
+    @property
+    def apart(self) -> tuple[Step, ...]:
+        """The steps of the base instruction set, and of products that are cut: what is added is
+        added after the cut."""
+        if self.added is None or self.cut is None:
+            return (self,)
+        after = Binary(TermOp.SHR, self.added, Number(self.cut))
+        return replace(self, added=None), Step(TermOp.ADD, after)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +90,7 @@ class Candidate:
     def sequence(self) -> Term:
         """The steps as one term, in which the result of each wraps."""
         term: Term = Name("a")
-        for step in self.steps:
+        for step in (part for whole in self.steps for part in whole.apart):
             operand = step.operand
             if isinstance(operand, Binary):
                 operand = Cast(BITS, True, operand)
@@ -245,6 +263,11 @@ def _steps(shape: Shape, numbers: Sequence[Term], least: Sequence[int]) -> Itera
                 operand: Term = Name("b")
                 if step.cut is not None:
                     operand = Cast(FACTOR_BITS, False, operand)
+            case Role.PACKED:
+                number = Number(FIELD_BITS)
+                high = Binary(TermOp.SHL, Binary(TermOp.SHR, Name("b"), number), number)
+                yield Step(TermOp.MUL, Cast(FIELD_BITS, False, Name("b")), step.cut, high)
+                continue
             case Role.SCALED:
                 operand = Binary(TermOp.MUL, Name("b"), next(left)[0])
             case Role.NUMBER:
@@ -265,7 +288,7 @@ def _term(steps: Sequence[Step]) -> Term:
             term = Cast(BITS, True, term)
             wide = False
         term = step.applied(term)
-        wide = wide or modular
+        wide = step.added is not None or wide or modular
     return Cast(BITS, True, term) if steps[-1].cut is not None else term
 
 
@@ -273,6 +296,7 @@ def _base_name(shape: Shape) -> str:
     """A name that tells the steps."""
     parts = [
         ("CUT" if step.cut is not None else step.op.name)
+        + ("_ADD" if step.role is Role.PACKED else "")
         + ("B" if step.role is not Role.NUMBER else "")
         for step in shape
     ]

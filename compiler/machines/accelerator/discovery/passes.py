@@ -17,6 +17,7 @@ from tandem.compiler.machines.accelerator.templates.custom_passes import (
     TERM_OPS,
     ChainPass,
     Residual,
+    ResidualSum,
     match_operation,
 )
 from tandem.hw.alu_terms import Binary, Cast, Term, TermOp, subterms
@@ -183,6 +184,9 @@ class _Matcher:
         """Pairs of a candidate that does a run in one pass, and what that costs."""
         if run not in self._known:
             needed = Counter(TERM_OPS[step.op] for step in run if not step.identity)
+            if run[0].cut is not None:
+                # A packed operand has what two sums add.
+                needed[TermOp.ADD] = min(needed[TermOp.ADD], 1)
             there = Counter(TERM_OPS[step.op] for step in run)
             self._known[run] = tuple(
                 (number, _cost(made))
@@ -211,5 +215,9 @@ def _operators(term: Term) -> Counter[TermOp]:
 
 def _cost(one: ChainPass) -> Cost:
     passes, tensors = one.cost
-    reads = int(tensors > 0 or isinstance(one.second, Residual))
+    match one.second:
+        case ResidualSum():
+            reads = 1 + tensors
+        case second:
+            reads = int(tensors > 0 or isinstance(second, Residual))
     return passes, tensors, reads

@@ -1,7 +1,8 @@
 """Runs of ALU steps without their numbers: what layers and networks have in common.
 
 A step of a run has its operator, and what it takes beside the result of the step before is the
-operation's second operand, that operand times a number, or a number.
+operation's second operand, that operand times a number, or a number. A product that is cut, and the
+sums after it whose low bits are zeros, may be one step: parts of one operand are what it takes.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from enum import Enum
 from itertools import product
 from typing import TypeAlias
 
+from tandem.compiler.machines.accelerator.discovery.chains import packable
 from tandem.compiler.machines.accelerator.templates.custom_passes import (
     ChainStep,
     Residual,
+    ResidualSum,
     Values,
 )
 from tandem.hw.operations import AluOp
@@ -26,11 +29,13 @@ class Role(Enum):
     SECOND = "b"
     SCALED = "b * number"
     NUMBER = "number"
+    PACKED = "parts of b"
+    """Of a product that is cut: the factor and an addend, which the steps after it add."""
 
     @property
     def has_number(self) -> bool:
         """Whether there is a number, which a parameter may be."""
-        return self is not Role.SECOND
+        return self in (Role.SCALED, Role.NUMBER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,9 @@ def occurrences(steps: Sequence[ChainStep]) -> Iterator[Occurrence]:
             run = steps[begin:end]
             if not (run[0].identity or run[-1].identity):
                 yield from _of_run(run)
+                for length in (2, 3):
+                    if length <= len(run) and packable(run[:length]):
+                        yield from _packed(run, length)
 
 
 def _of_run(run: Sequence[ChainStep]) -> Iterator[Occurrence]:
@@ -74,6 +82,18 @@ def _of_run(run: Sequence[ChainStep]) -> Iterator[Occurrence]:
             ShapeStep(step.op, role, step.cut) for step, role in zip(run, roles, strict=True)
         )
         yield Occurrence(shape, tuple(number for _, number in chosen if number is not None))
+
+
+def _packed(run: Sequence[ChainStep], length: int) -> Iterator[Occurrence]:
+    """The run whose first steps take parts of the second operand: the others have numbers."""
+    numbers = []
+    for step in run[length:]:
+        found = [number for role, number in _roles(step) if role is Role.NUMBER]
+        if not found or found[0] is None:
+            return
+        numbers.append(found[0])
+    rest = (ShapeStep(step.op, Role.NUMBER, step.cut) for step in run[length:])
+    yield Occurrence((ShapeStep(AluOp.MUL, Role.PACKED, run[0].cut), *rest), (*numbers,))
 
 
 def _roles(step: ChainStep) -> Iterator[tuple[Role, int | None]]:
@@ -90,3 +110,5 @@ def _roles(step: ChainStep) -> Iterator[tuple[Role, int | None]]:
                 yield Role.SECOND, None
             if common is not None:
                 yield Role.NUMBER, common
+        case ResidualSum():
+            pass  # Made of two steps, where these are covered.

@@ -17,10 +17,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from tandem.compiler.ir.dtypes import INT8, INT32
 from tandem.compiler.machines.accelerator.templates.packed_fields import (
     FieldError,
     is_field,
     packed,
+    takes_multiples,
 )
 from tandem.compiler.requantisation.channels import INT16
 from tandem.hw.alu_terms import BITS, Binary, Cast, Name, Number, Term, TermOp, names_of
@@ -56,12 +58,22 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class Residual:
-    """The operand that has a value for each element, times a multiplier."""
+    """The operand that has a value for each element, from `low` to `high`, times a multiplier."""
 
     multiplier: int
+    low: int = INT8.low
+    high: int = INT8.high
 
 
-Operand: TypeAlias = Values | Residual
+@dataclass(frozen=True, slots=True)
+class ResidualSum:
+    """The sum of both kinds of operands: made by two passes over the residual before its use."""
+
+    values: Values
+    residual: Residual
+
+
+Operand: TypeAlias = Values | Residual | ResidualSum
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +112,8 @@ class ChainPass:
         match self.second:
             case Residual(multiplier=multiplier):
                 return 1 + (multiplier != 1), 0
+            case ResidualSum(residual=Residual(multiplier=multiplier)):
+                return 2 + (multiplier != 1), 1 + (not is_immediate(multiplier))
             case Values(numbers=numbers) if self.parameters is None:
                 common = self.second.common
                 return 1, int(common is None or not is_immediate(numbers[0]))
@@ -156,12 +170,14 @@ def _passes(
 class _Bound:
     """What the names of a term stand for, as far as known.
 
-    `fields` are terms of the second operand alone, other than itself, with what they have to be.
+    `fields` are terms of the second operand alone, other than itself, with what they have to be;
+    to one of them, `added`, the residual is added.
     """
 
     second: Operand | None = None
     parameters: Mapping[str, int] = field(default_factory=dict)
     fields: tuple[tuple[Term, Values], ...] = ()
+    added: tuple[Term, Residual] | None = None
 
     @property
     def operand(self) -> Operand | None:
@@ -176,7 +192,18 @@ class _Bound:
             return self.second
         if self.second is not None:
             raise FieldError("an operand beside its own fields")
-        return Values(packed([(term, values.numbers) for term, values in self.fields]))
+        values = Values(packed([(term, values.numbers) for term, values in self.fields]))
+        if self.added is None:
+            return values
+        own, residual = self.added
+        others = [term for term, _ in self.fields if term != own]
+        if not takes_multiples(own, others, residual.multiplier):
+            raise FieldError(f"the residual is no part of {own}")
+        for number in (residual.low, residual.high):
+            reached = [each + number * residual.multiplier for each in values.numbers]
+            if not INT32.low <= min(reached) <= max(reached) <= INT32.high:
+                raise FieldError(f"{residual} makes operands of over {BITS} bits")
+        return ResidualSum(values, residual)
 
 
 def match_operation(operation: CustomOperation, steps: Sequence[ChainStep]) -> ChainPass | None:
@@ -225,8 +252,11 @@ def _chain(
     if count and (cut := steps[count - 1].cut) is not None:
         yield from _cut_product(operation, term, cut, count, steps, bound)
         return
-    if count > 1 and (cut := steps[count - 2].cut) is not None:
-        yield from _cut_sum(operation, term, cut, count, steps, bound)
+    for at in range(max(count - 3, 0), count - 1):
+        if (cut := steps[at].cut) is not None:
+            added = _sum_of(steps[at + 1 : count], cut)
+            if added is not None:
+                yield from _cut_sum(operation, term, added, cut, steps[: at + 1], bound)
     if not (wraps or term.op in _WITHIN):
         return
     if count and term.op is TermOp.SHR and steps[count - 1].op is AluOp.SHR:
@@ -268,26 +298,37 @@ def _cut_product(
 def _cut_sum(
     operation: CustomOperation,
     term: Binary,
+    added: Operand,
     cut: int,
-    count: int,
     steps: Sequence[ChainStep],
     bound: _Bound,
 ) -> Iterator[_Bound]:
-    """As `_chain`, where the last steps are a product that is cut, and a sum: as one number is
-    added before the cut, whose low bits are zeros."""
-    last = steps[count - 1]
-    if last.op is not AluOp.ADD or not isinstance(last.operand, Values):
-        return
+    """As `_chain`, where the last steps are a product that is cut, and sums: as one number is added
+    before the cut, whose low bits are zeros. `steps` end with the product."""
     match term:
         case Binary(TermOp.SHR, Binary(TermOp.ADD, left, right), amount):
-            added = Values(tuple(number << cut for number in last.operand.numbers))
             for rest, side in ((left, right), (right, left)):
                 if "a" in names_of(rest) and "a" not in names_of(side):
                     for own in _operand(operation, side, added, bound):
                         product = Binary(TermOp.SHR, rest, amount)
-                        yield from _cut_product(operation, product, cut, count - 1, steps, own)
+                        yield from _cut_product(operation, product, cut, len(steps), steps, own)
         case _:
             pass
+
+
+def _sum_of(steps: Sequence[ChainStep], cut: int) -> Operand | None:
+    """What sums after a cut add before it; None if the steps are no sum of a number, and of the
+    residual in the second place of two."""
+    if any(step.op is not AluOp.ADD for step in steps):
+        return None
+    match sorted((step.operand for step in steps), key=lambda one: isinstance(one, Residual)):
+        case [Values(numbers=numbers)]:
+            return Values(tuple(number << cut for number in numbers))
+        case [Values(numbers=numbers), Residual() as residual]:
+            values = Values(tuple(number << cut for number in numbers))
+            return ResidualSum(values, replace(residual, multiplier=residual.multiplier << cut))
+        case _:
+            return None
 
 
 def _shifts(
@@ -326,7 +367,7 @@ def _operand(
     common = operand.common if isinstance(operand, Values) else None
     match side:
         case Name(name="b"):
-            if bound.second is None:
+            if bound.second is None and not isinstance(operand, ResidualSum):
                 yield replace(bound, second=operand)
         case Name(name=name):
             (parameter,) = (one for one in operation.parameters if one.name == name)
@@ -339,6 +380,10 @@ def _operand(
                 yield bound
         case _ if names_of(side) == ("b",) and is_field(side) and isinstance(operand, Values):
             yield replace(bound, fields=(*bound.fields, (side, operand)))
+        case _ if isinstance(operand, ResidualSum):
+            if names_of(side) == ("b",) and is_field(side) and bound.added is None:
+                fields = (*bound.fields, (side, operand.values))
+                yield replace(bound, fields=fields, added=(side, operand.residual))
         case Binary(op=TermOp.MUL, left=left, right=right) if isinstance(operand, Residual):
             for second, factor in ((left, right), (right, left)):
                 if second == Name("b"):

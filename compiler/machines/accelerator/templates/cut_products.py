@@ -10,7 +10,8 @@ one pass. Multiplying M, C, N and 2^s by a power of two changes nothing either, 
 zeros: what M's operand and the shift allow is tried.
 
 `a * uint16(b) + (b >> 16 << 16) >> c` adds C before the cut, from the operand that has M too, where
-C has sixteen bits and as many zeros behind them: then a residual is what a clip adds.
+C has sixteen bits and as many zeros behind them: then a residual is what a clip adds, or, where N
+has as many zeros too, is added to that operand.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from tandem.compiler.machines.accelerator.templates.custom_passes import (
     Residual,
     Values,
 )
+from tandem.compiler.machines.accelerator.templates.packed_fields import kept_below
 from tandem.compiler.requantisation import RequantSpec, ShortFactors
 from tandem.hw.alu_terms import Binary, Cast, Number, Term, TermOp, names_of, subterms
 from tandem.hw.custom_operations import CustomOperation
@@ -72,10 +74,12 @@ def short_factors(operations: Sequence[CustomOperation]) -> ShortFactors:
         if isinstance(cut.added, Binary) and cut.added.op is TermOp.SHL
         if isinstance(cut.added.right, Number)
     ]
+    whole = [bits for cut in found if cut.added is not None if (bits := kept_below(cut.added))]
     return ShortFactors(
         min(widths, default=None),
         max((cut.bits for cut in found), default=0),
         max(added, default=0),
+        min(whole, default=0),
     )
 
 
@@ -121,7 +125,10 @@ def _chains(spec: RequantSpec, cut: int, shift: int) -> Iterator[tuple[ChainStep
     )
     biases = tuple(addend >> cut for addend in addends)
     add = ChainStep(AluOp.ADD, Values(biases), not any(biases))
-    residuals = tuple(ChainStep(AluOp.ADD, Residual(factor >> cut)) for factor in factors)
+    residuals = tuple(
+        ChainStep(AluOp.ADD, Residual(factor >> cut, residual.low, residual.high))
+        for residual, factor in scaled
+    )
     ends = (
         ChainStep(AluOp.SHR, Values((left,)), left == 0),
         ChainStep(AluOp.MAX, Values((spec.low,)), spec.low <= least),

@@ -61,3 +61,27 @@ def _placed(term: Term, number: int) -> int:
             return _placed(left, number >> amount)
         case _:
             return low_bits(number, BITS, signed=False)
+
+
+def kept_below(term: Term) -> int | None:
+    """Of the operand without its low bits, `b >> k << k`, the number of these bits; None of any
+    other term."""
+    match term:
+        case Binary(TermOp.SHL, Binary(TermOp.SHR, Name(name=name), Number(down)), Number(up)):
+            return up if name == OPERAND and down == up else None
+        case _:
+            return None
+
+
+def takes_multiples(term: Term, others: Sequence[Term], step: int) -> bool:
+    """Whether a multiple of `step` that is added to the operand is added to the number of the field
+    `term`, and to no other's: as long as the operand has 32 bits."""
+    below = kept_below(term)
+    return (
+        below is not None
+        and step % (1 << below) == 0
+        and all(
+            isinstance(other, Cast) and other.width <= below and isinstance(other.term, Name)
+            for other in others
+        )
+    )

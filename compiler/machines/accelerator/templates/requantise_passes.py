@@ -19,6 +19,7 @@ from tandem.compiler.machines.accelerator.templates.custom_passes import (
     Residual as ChainResidual,
 )
 from tandem.compiler.machines.accelerator.templates.custom_passes import (
+    ResidualSum,
     Values,
     chain_cost,
     cover,
@@ -151,8 +152,8 @@ def _covered_passes(
             parameters = f"parameters_{number}"
             immediates[parameters] = step.parameters
         match step.second:
-            case ChainResidual(multiplier=multiplier):
-                scaled = [AluOperation.of(AluOp.MUL, [multiplier])] if multiplier != 1 else []
+            case ChainResidual() | ResidualSum():
+                scaled = _over_residual(step.second)
                 before, numbers = _passes(scaled, channels, config, f"{name}_skip")
                 kind, dtype, operand = OperandKind.ELEMENT, INT8, "skip"
                 tensors |= numbers.tensors
@@ -168,6 +169,17 @@ def _covered_passes(
                 kind, before, dtype, operand = OperandKind.NONE, (), INT32, ""
         passes.append(AluPass(step.op, operand, kind, dtype, before, parameters))
     return tuple(passes), Arguments(tensors, immediates)
+
+
+def _over_residual(operand: ChainResidual | ResidualSum) -> list[AluOperation]:
+    """What makes the operand of the residual's values."""
+    match operand:
+        case ResidualSum(values=values, residual=residual):
+            return [*_over_residual(residual), AluOperation.of(AluOp.ADD, values.numbers)]
+        case ChainResidual(multiplier=1):
+            return []
+        case ChainResidual(multiplier=multiplier):
+            return [AluOperation.of(AluOp.MUL, [multiplier])]
 
 
 def _per_lane(values: Sequence[int], channels: int, config: HardwareConfig) -> NDArray[np.generic]:

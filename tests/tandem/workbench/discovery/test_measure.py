@@ -69,8 +69,13 @@ def test_a_key_has_the_content_of_samples_and_tensors(tmp_path: Path) -> None:
         [tensor],
     )
     model = tmp_path / "sum.onnx"
-    stored = {"save_as_external_data": True, "location": weights.name, "size_threshold": 0}
-    onnx.save_model(helper.make_model(graph), str(model), **stored)
+    onnx.save_model(
+        helper.make_model(graph),
+        str(model),
+        save_as_external_data=True,
+        location=weights.name,
+        size_threshold=0,
+    )
     question = Question(Network(str(model), ModelOptions(calibrate=samples)), FAST.memory)
     keys = [question.key(CONFIG)]
     for changed in (samples / "a.npy", samples / "b.npy", weights):

@@ -33,6 +33,14 @@ def cut_chain(cut: int, shift: int, low: int) -> Chain:
     return ChainStep(AluOp.MUL, DIFFERENT, cut=cut), *rest
 
 
+def packed_chain(shift: int, low: int, *, residual: int | None = None) -> Chain:
+    """A product that is cut by eight bits, a sum of numbers with seven zeros, the residual, SHR,
+    MAX and MIN."""
+    product, _, *rest = cut_chain(8, shift, low)
+    added = () if residual is None else (ChainStep(AluOp.ADD, Residual(residual)),)
+    return product, ChainStep(AluOp.ADD, Values((-128, 127 << 7))), *added, *rest
+
+
 LAYERS = (
     LayerChains("first", 1000, (chain(23, 0), cut_chain(8, 15, 0))),
     LayerChains("second", 500, (chain(21, -128), cut_chain(8, 15, -128))),

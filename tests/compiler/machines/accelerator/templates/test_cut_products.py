@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tandem.compiler.machines.accelerator.templates.custom_passes import (
     ChainPass,
+    ResidualSum,
     Values,
     chain_cost,
     cover,
@@ -40,6 +41,12 @@ CLIP = operation(
 ANY = operation("ANY", "min(max(int32(a + b) >> shift, low), 127)", shift="uint5", low="int8")
 
 PACKED = operation("PACKED", "int32(a * uint16(b) + (b >> 16 << 16) >> 8)")
+WHOLE = operation(
+    "WHOLE",
+    "min(max(int32(a * uint15(b) + (b >> 15 << 15) >> 8) >> 8 >> shift, low), 127)",
+    shift="uint3",
+    low="int8",
+)
 
 
 def best(spec: RequantSpec, *operations: CustomOperation) -> tuple[ChainPass, ...] | None:
@@ -55,7 +62,7 @@ def test_what_operations_ask() -> None:
     assert cuts_of((HIGH, TOP, CLIP)) == (8, 16)
     assert short_factors((HIGH, TOP, CLIP)) == ShortFactors(16, 16)
     assert short_factors((CLIP,)) == ShortFactors()
-    assert short_factors((HIGH, PACKED)) == ShortFactors(16, 8, 16)
+    assert short_factors((HIGH, PACKED)) == ShortFactors(16, 8, 16, 16)
     assert cuts_of((PACKED,)) == (8,)
     assert short_factors((operation("WIDE", "a * b >> 4"),)) == ShortFactors(None, 4)
 
@@ -111,6 +118,34 @@ def test_residuals_and_both_orders() -> None:
     assert names(best(spec, HIGH, own)) == ["HIGH", "ADD", "OWN", "MAX", "MIN"]
 
 
+def test_one_pass() -> None:
+    spec = RequantSpec((3, 30_000), (1 << 15, -1 << 20), 20, -128, 127, 1 << 22)
+    found = best(spec, WHOLE)
+    assert names(found) == ["WHOLE"]
+    assert found is not None
+    assert found[0].second == Values((1 << 15 | 3, (-1 << 20) | 30_000))
+    # Fourteen zeros, or a factor of sixteen bits.
+    assert names(best(replace(spec, addend=1 << 14), WHOLE)) is None
+    assert names(best(replace(spec, multiplier=40_001), WHOLE)) is None
+
+
+def test_a_residual_in_the_operand_of_all_numbers() -> None:
+    """Three passes: two over the residual, before the one that takes it."""
+    residual = Residual(3 << 15, -100, 50)
+    spec = RequantSpec((3, 30_000), (1 << 15, -1 << 20), 20, -128, 127, 1 << 22, (residual,))
+    found = best(spec, WHOLE)
+    assert names(found) == ["WHOLE"]
+    assert found is not None
+    assert found[0].second == ResidualSum(
+        Values((1 << 15 | 3, (-1 << 20) | 30_000)), ChainResidual(3 << 15, -100, 50)
+    )
+    assert chain_cost(found) == (3, 2)
+    # Low bits, or an operand of 33 bits at an end.
+    for other in (Residual(1 << 14), Residual(1 << 26, -31, 32)):
+        assert names(best(replace(spec, residuals=(other,)), WHOLE)) is None
+    assert best(replace(spec, residuals=(Residual(1 << 26, -31, 31),)), WHOLE) is not None
+
+
 @st.composite
 def specs(draw: st.DrawFn) -> RequantSpec:
     """Requantisations of real scales, as quantisation makes them for such machines."""
@@ -126,14 +161,14 @@ def specs(draw: st.DrawFn) -> RequantSpec:
         bound=1 << draw(st.integers(8, 22)),
         residuals=residuals,
         tolerance=1,
-        short=short_factors(draw(st.sampled_from([(HIGH,), (PACKED,)]))),
+        short=short_factors(draw(st.sampled_from([(HIGH,), (PACKED,), (WHOLE,)]))),
     )
 
 
 @given(specs(), st.data())
 def test_covers_are_exact(spec: RequantSpec, data: st.DataObject) -> None:
     first, last = spec.limits
-    operations = data.draw(st.permutations((HIGH, CLIP, ANY, TOP, PACKED)))
+    operations = data.draw(st.permutations((HIGH, CLIP, ANY, TOP, PACKED, WHOLE)))
     for steps in cut_chains(spec, operations):
         made = cover(steps, operations)
         if made is None:

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from tandem.compiler.machines.accelerator.templates.packed_fields import (
     FieldError,
     is_field,
+    kept_below,
     packed,
+    takes_multiples,
 )
 from tandem.hw.alu_terms import evaluate, parse_term
 
@@ -47,6 +49,30 @@ def test_by_hand() -> None:
 def test_refusals(fields: list[tuple[object, list[int]]]) -> None:
     with pytest.raises(FieldError):
         packed(fields)  # type: ignore[arg-type]
+
+
+def test_bits_that_are_kept_free() -> None:
+    assert kept_below(HIGH) == 16
+    for text in ("b >> 16", "b >> 16 << 15", "uint16(b)", "a >> 16 << 16", "b << 16"):
+        assert kept_below(parse_term(text)) is None
+
+
+@given(INT32S, st.integers(-128, 127), st.integers(-(1 << 10), 1 << 10))
+def test_multiples_change_one_field(operand: int, value: int, step: int) -> None:
+    """What is said to be added to a field is, and leaves the other one as it is."""
+    multiple = step << 16
+    assert takes_multiples(HIGH, [LOW], multiple)
+    after = operand + value * multiple
+    if -(1 << 31) <= after < 1 << 31:
+        assert evaluate(HIGH, {"b": after}) == evaluate(HIGH, {"b": operand}) + value * multiple
+        assert evaluate(LOW, {"b": after}) == evaluate(LOW, {"b": operand})
+
+
+def test_what_multiples_would_disturb() -> None:
+    assert not takes_multiples(HIGH, [LOW], 1 << 15)
+    assert not takes_multiples(HIGH, [parse_term("uint17(b)")], 1 << 16)
+    assert not takes_multiples(HIGH, [parse_term("uint8(b >> 12)")], 1 << 16)
+    assert not takes_multiples(parse_term("b >> 16"), [LOW], 1 << 16)
 
 
 @given(INT32S, st.integers(0, 31), st.integers(1, 32), st.booleans(), st.integers(0, 31))

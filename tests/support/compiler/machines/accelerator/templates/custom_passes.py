@@ -8,6 +8,7 @@ from tandem.compiler.machines.accelerator.templates.custom_passes import (
     ChainPass,
     ChainStep,
     Residual,
+    ResidualSum,
     Values,
     cover,
 )
@@ -21,6 +22,8 @@ def passed(x: int, k: int, channel: int, passes: tuple[ChainPass, ...]) -> int:
         match one.second:
             case Residual(multiplier=multiplier):
                 second = AluOp.MUL.apply(k, multiplier)
+            case ResidualSum(values=Values(numbers=numbers), residual=Residual(multiplier=scale)):
+                second = AluOp.ADD.apply(AluOp.MUL.apply(k, scale), numbers[channel % len(numbers)])
             case Values(numbers=numbers):
                 second = numbers[channel % len(numbers)]
             case None:

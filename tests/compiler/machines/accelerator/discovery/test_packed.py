@@ -1,0 +1,71 @@
+"""Candidates that take a factor and an addend from one operand: found, proved, and counted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tandem.compiler.machines.accelerator.discovery.candidates import Candidate, find_candidates
+from tandem.compiler.machines.accelerator.discovery.chains import LayerChains
+from tandem.compiler.machines.accelerator.discovery.passes import PassTable
+from tandem.compiler.machines.accelerator.templates.custom_passes import Values, chain_cost, cover
+from tandem.hw.alu_formulas import prove_equal
+from tandem.hw.alu_terms import print_term
+from tests.compiler.machines.accelerator.discovery.cases import chain, packed_chain
+
+LAYERS = (
+    LayerChains("first", 1000, (chain(23, 0), packed_chain(15, 0))),
+    LayerChains(
+        "second", 100, (chain(21, -128, residual=3 << 15), packed_chain(13, -128, residual=3 << 7))
+    ),
+)
+FOUND = find_candidates(LAYERS).candidates
+TABLE = PassTable([LAYERS[:1], LAYERS[1:]], FOUND, ports=2)
+PRODUCT = "int32(a * uint15(b) + (b >> 15 << 15) >> 8)"
+TEXTS = [print_term(one.operation.result) for one in FOUND]
+PACKED = [one for one in FOUND if "uint15(b)" in print_term(one.operation.result)]
+
+
+def test_all_steps_are_one_operation() -> None:
+    """The layer with a residual, and the one without, have it in common."""
+    whole = f"min(max({PRODUCT} >> 13 >> shift, low), 127)"
+    (one,) = (one for one in FOUND if print_term(one.operation.result) == whole)
+    assert [each.type_text for each in one.operation.parameters] == ["uint2", "int8"]
+    assert one.operation.name.startswith("CUT_ADDB_SHR_MAX_MIN")
+    at = FOUND.index(one)
+    # Two passes over the residual are ahead of the one that takes it.
+    assert TABLE.cycles((at,)) == (1000, 300)
+    assert TABLE.layers_of(at) == 2
+
+
+def test_the_product_alone() -> None:
+    at = TEXTS.index(PRODUCT)
+    # SHR, MAX and MIN are left.
+    assert TABLE.cycles((at,)) == (4000, 600)
+
+
+def test_as_the_compiler() -> None:
+    for one in PACKED:
+        for layer, cycles in zip(LAYERS, TABLE.cycles((FOUND.index(one),)), strict=True):
+            covers = [cover(steps, [one.operation]) for steps in layer.chains]
+            costs = [chain_cost(made)[0] for made in covers if made is not None]
+            assert cycles == layer.vectors * min(costs)
+
+
+@pytest.mark.parametrize("one", PACKED, ids=lambda one: one.operation.name)
+def test_proved(one: Candidate) -> None:
+    """With any function in the product's place, what is added after the cut may be added before."""
+    found = prove_equal(one.operation.result, one.sequence, one.operation.parameters)
+    assert found.text == "proved"
+
+
+def test_low_bits_that_count_are_not_packed() -> None:
+    product, added, *rest = packed_chain(15, 0)
+    odd_sum = replace(added, operand=Values((-128, 127 << 6)))
+    odd = LayerChains("odd", 1, ((product, odd_sum, *rest),))
+    assert not [
+        one
+        for one in find_candidates([odd]).candidates
+        if "+ (b >> 15 << 15)" in print_term(one.operation.result)
+    ]
