@@ -43,6 +43,6 @@ def check_models(models: Sequence[str], instead: str = "") -> None:
             with open_input(model_file(model), MODEL_BYTES):
                 pass  # What is in it is read later.
     # One file has many names.
-    files = [each if each in BUILT_IN else str(Path(each).resolve()) for each in models]
-    if len(set(files)) < len(files):
+    files = [model if model in BUILT_IN else Path(model).resolve() for model in models]
+    if len({*files}) < len(files):
         raise typer.BadParameter(f"a model is there twice{instead}")

@@ -20,6 +20,7 @@ from tandem.api.tensor_tuning import decided_alone, schedule_of, tensor_task
 from tandem.api.tuning_table import task_table
 from tandem.api.weights import weight_options
 from tandem.compiler.errors import RecordError
+from tandem.compiler.machines.accelerator.sketches.search import sketch_search as array_search
 from tandem.compiler.quantise.weight_options import INT8_WEIGHTS
 from tandem.compiler.te import Schedule, Tensor
 from tandem.compiler.tune.candidates import BASE, WIDE
@@ -67,7 +68,7 @@ class Tuning:
     schedule
         The best schedule of one's own tensor expressions, or the compiler's own where none is
         faster; None of models and layers. The program's inputs are called `a0`, `a1` and so on, its
-        stages `s0`, `s1`.
+        stages `s0`, `s1`; an accelerator's is of tensors in blocks.
     """
 
     tasks: Table
@@ -154,7 +155,7 @@ def tune(
     explorer
         `xgboost`: led by a learned model; `exact`: branch and bound until the best is certified;
         `random`, `grid`, `genetic`; `estimate`: in the order of the compiler's own estimate;
-        `sketches`: schedules without templates, evolved, of a `tandem.Cpu`.
+        `sketches`: schedules without templates, of a `tandem.Cpu`, or of a tensor.
     space
         `base`: the compiler's own space; `wide`: one of other loops, which does not contain it.
     records
@@ -205,8 +206,8 @@ def tune(
     begun = perf_counter()
     file = None if records is None else file_path("records", records)
     device = device_of(machine, memory, hiding=True, records=None)
-    if sketches and not isinstance(device, devices.Cpu):
-        raise ArgumentValueError("sketches are for a Cpu, not for an accelerator")
+    if sketches and not isinstance(model, Tensor) and not isinstance(device, devices.Cpu):
+        raise ArgumentValueError("sketches of models are for a Cpu, not for an accelerator")
     seed = at_least("seed", seed, 0)
     with value_errors(RecordError):
         learned = starting_records(None, [file_path("transfer", path) for path in transfer], warn)
@@ -225,7 +226,6 @@ def tune(
         network = None
         tasks: tuple[Task, ...]
         if isinstance(model, Tensor):
-            assert isinstance(device, devices.Cpu), "checked"
             title = model.name
             tasks = (tensor_task(device, model, known_inputs, reassociate),)
         elif model is not None:
@@ -243,10 +243,10 @@ def tune(
             title = ", ".join(layer.name for layer in wanted)
             tasks = tasks_of_layers(wanted, device, seed)
         report = _report(steps, options.trials, len(tasks))
-        searches = sketch_search if sketches else None
+        on_array = isinstance(device, devices.Accelerator)
+        searches = (array_search if on_array else sketch_search) if sketches else None
         done = run_tuner(tasks, device, options, known, file, report, measuring, searches)
-        if isinstance(model, Tensor):
-            assert isinstance(device, devices.Cpu), "checked"
+        if isinstance(model, Tensor) and isinstance(device, devices.Cpu):
             steps.say("comparing with the default schedule")
             tuned = decided_alone(device, done, known, known[before:], file)
         elif network is None:

@@ -11,22 +11,27 @@ from tandem.compiler.tune.decision import decide_tasks
 from tandem.compiler.tune.records import Record, append_records
 from tandem.compiler.tune.session import TaskTuning
 from tandem.compiler.tune.sketches.computation import Computation
-from tandem.workbench.devices import Cpu
+from tandem.compiler.tune.tasks import Task
+from tandem.workbench.devices import Accelerator, Cpu, TargetDevice
 from tandem.workbench.errors import ArgumentTypeError, ArgumentValueError
 from tandem.workbench.measurers.compared_on_cpu import compared_alone
 from tandem.workbench.measurers.sketches_on_cpu import SketchTask, sketch_task
+from tandem.workbench.measurers.sketches_on_cycle import expression_task
 from tandem.workbench.tuning import TunedTasks
 
 
 def tensor_task(
-    device: Cpu, tensor: Tensor, constants: Sequence[Tensor], reassociate: bool
-) -> SketchTask:
+    device: TargetDevice, tensor: Tensor, constants: Sequence[Tensor], reassociate: bool
+) -> Task:
     """The task of a tensor's computation.
 
     Raises
     ------
     ArgumentTypeError, ArgumentValueError
-        A constant is no placeholder that the tensor is computed from, or the tensor is one itself.
+        A constant is no placeholder that the tensor is computed from, or the tensor is one itself;
+        an accelerator adds no floats.
+    Refusal
+        An accelerator does not compute it.
     """
     if tensor.source is None:
         raise ArgumentValueError(f"{tensor.name} is a placeholder: nothing is computed")
@@ -41,6 +46,11 @@ def tensor_task(
                 f"constants has {constant.name}: {tensor.name} reads {', '.join(names)}"
             )
         positions.append(names.index(constant.name))
+    if isinstance(device, Accelerator):
+        if reassociate:
+            raise ArgumentValueError("reassociate is of floats, which an accelerator does not add")
+        return expression_task(device, tensor)
+    assert isinstance(device, Cpu), "there are sketches"
     computation = Computation.of(program, positions, reassociate=reassociate)
     return sketch_task(device.machine, [tensor.name], computation)
 
@@ -66,5 +76,8 @@ def schedule_of(tuned: TunedTasks) -> Schedule | None:
     task, choice = done.task, done.tuning.choice
     if tuned.decisions is not None:
         choice = tuned.decisions.tasks[0].choice
-    assert isinstance(task, SketchTask), "a tensor's"
-    return None if choice is None else task.schedule(choice)
+    if choice is None:
+        return None
+    if isinstance(task, SketchTask):
+        return task.schedule(choice)
+    return task.template.schedule(task.workload, choice, task.target.machine)

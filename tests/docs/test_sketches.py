@@ -1,4 +1,4 @@
-"""The program of `docs/sketches.md` runs, and the page's trace is one."""
+"""The programs of `docs/sketches.md` run, and the page's trace is one."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from tandem.compiler.tune.sketches.trace import SketchTrace
 PAGE = (Path(__file__).parents[2] / "docs" / "sketches.md").read_text()
 
 
-def test_the_program(
+def test_the_programs(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
-    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    exec(compile(code, "docs/sketches.md", "exec"), names)
+    for code in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
+        exec(compile(code, "docs/sketches.md", "exec"), names)
     assert (tmp_path / "own.jsonl").exists()
     assert "func kernel(a0: float32[64, 128]" in capsys.readouterr().out
 

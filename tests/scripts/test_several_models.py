@@ -21,7 +21,11 @@ def test_built_in_and_files(tmp_path: Path) -> None:
     check_models(["digits", str(file)])
 
 
-def test_one_that_is_there_twice() -> None:
+def test_one_that_is_there_twice(tmp_path: Path) -> None:
+    file = tmp_path / "net.onnx"
+    file.touch()
+    with pytest.raises(typer.BadParameter, match=r"^a model is there twice$"):
+        check_models([str(file), str(tmp_path / ".." / tmp_path.name / "net.onnx")])
     with pytest.raises(typer.BadParameter, match=r"^a model is there twice$"):
         check_models(["digits", "dqn-tiny", "digits"])
     with pytest.raises(typer.BadParameter, match=r"^a model is there twice: name it once$"):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, assert_never
 
 from tandem.compiler.machines.accelerator.discovery.chains import Chain, LayerChains
 from tandem.compiler.machines.accelerator.templates.custom_passes import (
     ChainStep,
     Operand,
     Residual,
+    ResidualSum,
     Values,
 )
 from tandem.hw.operations import AluOp
@@ -38,20 +39,29 @@ def _steps_to_json(chain: Chain) -> list[Any]:
 
 def _steps_from_json(rows: Sequence[Any]) -> Chain:
     return tuple(
-        ChainStep(
-            AluOp[op],
-            Residual(numbers[0]) if residual else Values(tuple(numbers)),
-            identity,
-            cut,
-        )
-        for op, residual, numbers, identity, cut in rows
+        ChainStep(AluOp[op], _operand_from_json(numbers, residual), identity, cut)
+        for op, numbers, residual, identity, cut in rows
     )
 
 
-def _operand_to_json(operand: Operand) -> tuple[bool, list[int]]:
-    """Whether it is a residual; and its numbers."""
+def _operand_to_json(operand: Operand) -> tuple[list[int] | None, list[int] | None]:
+    """The numbers of channels, and the multiplier and limits of a residual: one of them, or both
+    of a sum."""
     match operand:
-        case Residual(multiplier=multiplier):
-            return True, [int(multiplier)]
         case Values(numbers=numbers):
-            return False, [*map(int, numbers)]
+            return [*map(int, numbers)], None
+        case Residual(multiplier=multiplier, low=low, high=high):
+            return None, [int(multiplier), low, high]
+        case ResidualSum(values=values, residual=residual):
+            return _operand_to_json(values)[0], _operand_to_json(residual)[1]
+        case _:
+            assert_never(operand)
+
+
+def _operand_from_json(numbers: Sequence[int] | None, residual: Sequence[int] | None) -> Operand:
+    if residual is None:
+        assert numbers is not None, "written above"
+        return Values(tuple(numbers))
+    if numbers is None:
+        return Residual(*residual)
+    return ResidualSum(Values(tuple(numbers)), Residual(*residual))

@@ -99,9 +99,9 @@ def test_products_are_on_the_accelerator(engine: str) -> None:
     on_it = [each for each in shared.manifest.steps if each.device == "accelerator"]
     # Both layers, the features between them, and both weights; no product is elsewhere.
     rows, features, hidden, results = 32, 24, 16, 8
-    assert sum(each.macs for each in on_it) == rows * hidden * (2 * features + 3 * results)
+    assert sum(step.macs for step in on_it) == rows * hidden * (2 * features + 3 * results)
     assert not any(
-        "matmul" in each.operators for each in shared.manifest.steps if each not in on_it
+        "matmul" in step.operators for step in shared.manifest.steps if step not in on_it
     )
     executor = Executor(alone, [CpuDevice(1)])
     names = [each.name for each in executor.inputs]

@@ -361,7 +361,11 @@ def test_zeros_of_a_packed_operand(shift: int, residual: int, addend: int) -> No
 
 def test_a_residual_in_a_packed_operand_is_near() -> None:
     """Its multiplier is off by a 256th of an output at most: by half an output at the ends."""
-    how = {"residuals": [ScaledResidual(0.83)], "bound": 1 << 20, "tolerance": Fraction(1, 100)}
+    how: dict[str, Any] = {
+        "residuals": [ScaledResidual(0.83)],
+        "bound": 1 << 20,
+        "tolerance": Fraction(1, 100),
+    }
     spec = RequantSpec.from_scales(
         [0.001, 0.0003], [50, -3], short=ShortFactors(15, 8, 15, 15), **how
     )

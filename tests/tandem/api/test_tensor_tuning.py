@@ -10,8 +10,9 @@ import pytest
 
 import tandem
 from tandem import te
+from tandem.compiler.errors import Refusal
 from tandem.compiler.ir import interpreter
-from tandem.compiler.ir.dtypes import FLOAT32
+from tandem.compiler.ir.dtypes import FLOAT32, INT8, INT32
 from tandem.compiler.te.build import program_of
 from tandem.workbench.errors import ArgumentTypeError, ArgumentValueError
 
@@ -93,6 +94,42 @@ def test_refusals(model: Any, options: dict[str, Any], kind: type[Exception], me
         tandem.tune(model, HERE, **options)
 
 
-def test_sketches_are_for_a_processor() -> None:
-    with pytest.raises(ArgumentValueError, match="sketches are for a Cpu, not for an accelerator"):
+def test_sketches_of_models_are_for_a_processor() -> None:
+    with pytest.raises(ArgumentValueError, match="sketches of models are for a Cpu"):
+        tandem.tune("digits", "pynq", explorer="sketches")
+
+
+def test_an_accelerator_refuses_what_no_instruction_computes() -> None:
+    with pytest.raises(Refusal, match="y has to be a cast to int8"):
         tandem.tune(_Y, "pynq", explorer="sketches")
+
+
+def test_a_tensor_is_tuned_on_an_accelerator(tmp_path: Path) -> None:
+    """A product of 1x1 with its channels last, which no template matches."""
+    x, w = te.placeholder((4, 6, 8), INT8, "x"), te.placeholder((8, 12), INT8, "w")
+    c = te.reduce_axis(8, "c")
+    sums = te.compute(
+        (4, 6, 12),
+        lambda i, j, o: te.sum(te.cast(x[i, j, c], INT32) * te.cast(w[c, o], INT32), axis=c),
+        "sums",
+    )
+    y = te.compute((4, 6, 12), lambda i, j, o: te.cast(sums[i, j, o] >> 4, INT8), "y")
+    records = tmp_path / "records.jsonl"
+
+    def tuned() -> tandem.Tuning:
+        return tandem.tune(
+            y, tandem.Accelerator("tiny"), explorer="sketches", trials=4, records=records
+        )
+
+    found = tuned()
+    (row,) = found.tasks
+    assert (row["name"], row["template"]) == ("y", "array_sketches")
+    assert found.default is not None
+    assert found.best is not None
+    # 24 pixels, 3 blocks of outputs and 2 of inputs.
+    assert 24 * 3 * 2 < found.best <= found.default
+    assert found.schedule is not None
+    assert "invoke gemm" in str(found.schedule)
+    assert tuned().tasks.to_dict() == found.tasks.to_dict()
+    with pytest.raises(ArgumentValueError, match="reassociate is of floats"):
+        tandem.tune(y, "tiny", explorer="sketches", reassociate=True)

@@ -177,7 +177,11 @@ class _Matcher:
 
     def __init__(self, candidates: Sequence[Candidate]) -> None:
         self._operations = [one.operation for one in candidates]
-        self._operators = [_operators(one.operation.result) for one in candidates]
+        by_operators: dict[frozenset[tuple[TermOp, int]], list[int]] = {}
+        for number, one in enumerate(candidates):
+            counts = _operators(one.operation.result)
+            by_operators.setdefault(frozenset(counts.items()), []).append(number)
+        self._groups = [(Counter(dict(counts)), of) for counts, of in by_operators.items()]
         self._known: dict[Chain, tuple[tuple[int, Cost], ...]] = {}
 
     def matches(self, run: Chain) -> tuple[tuple[int, Cost], ...]:
@@ -188,13 +192,18 @@ class _Matcher:
                 # A packed operand has what two sums add.
                 needed[TermOp.ADD] = min(needed[TermOp.ADD], 1)
             there = Counter(TERM_OPS[step.op] for step in run)
+            # Much faster than to match all.
+            numbers = sorted(
+                number
+                for own, group in self._groups
+                if needed and needed <= own
+                if all(own[op] <= there[op] for op in (TermOp.MIN, TermOp.MAX))
+                for number in group
+            )
             self._known[run] = tuple(
                 (number, _cost(made))
-                for number, operation in enumerate(self._operations)
-                # Much faster than to match all.
-                if needed and needed <= (own := self._operators[number])
-                if all(own[op] <= there[op] for op in (TermOp.MIN, TermOp.MAX))
-                if (made := match_operation(operation, run)) is not None
+                for number in numbers
+                if (made := match_operation(self._operations[number], run)) is not None
             )
         return self._known[run]
 

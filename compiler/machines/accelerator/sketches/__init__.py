@@ -1,0 +1,1 @@
+"""Sketches on the accelerator: spaces and schedules that are found in tensor expressions."""
