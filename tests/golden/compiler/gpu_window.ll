@@ -2,7 +2,7 @@
 target triple = "nvptx64-nvidia-cuda"
 target datalayout = ""
 
-define ptx_kernel void @"tandem_C"(ptr addrspace(1) noalias align 4 %".1", ptr addrspace(1) noalias align 4 %".2") nounwind
+define ptx_kernel void @"tandem_C"(ptr addrspace(1) noalias align 16 %".1", ptr addrspace(1) noalias align 16 %".2") nounwind
 {
 entry:
   br label %"start"

@@ -32,6 +32,7 @@ from tandem.compiler.machines.gpu.codegen.opencl_expressions import (
 )
 from tandem.compiler.machines.gpu.codegen.opencl_functions import Functions
 from tandem.compiler.machines.gpu.codegen.opencl_types import stored_type
+from tandem.compiler.machines.gpu.codegen.opencl_vectors import vector_copy
 from tandem.compiler.machines.gpu.intrinsics import is_dot_product
 from tandem.compiler.machines.gpu.launch import BLOCK, THREAD, GpuProgram, grid_of, is_barrier
 
@@ -148,6 +149,8 @@ def _statement(
         case Seq(body=body):
             for part in body:
                 yield from _statement(part, of, ranges, fences)
+        case For() if (copy := vector_copy(stmt, of, ranges)) is not None:
+            yield copy
         case For(var=var, extent=extent, kind=kind, body=body):
             name = of.names[var.name]
             if kind in (LoopKind.UNROLLED, LoopKind.VECTORIZED):

@@ -67,9 +67,9 @@ def _kernel(module: Any, launch: PrimFunc, target: CpuTarget) -> None:
     kernel.attributes.add("nounwind")
     # The number of a block's threads: registers are shared out among so many.
     module.add_named_metadata("nvvm.annotations", [kernel, "reqntidx", I32(grid.threads)])
-    for buffer, argument in zip(passed, kernel.args, strict=True):
+    for argument in kernel.args:
         argument.add_attribute("noalias")
-        argument.attributes.align = buffer.dtype.numpy.itemsize
+        argument.attributes.align = _ALIGNMENT
     frame = open_frame(kernel, _tags(module, launch), target, [launch.name])
     frame.places = {
         buffer.name: BufferLocation(buffer, pointer)
@@ -95,14 +95,14 @@ def _shared(module: Any, kernel: str, buffer: Buffer) -> Any:
     kind = ir.ArrayType(memory_type(buffer.dtype), max(buffer.size, 1))
     memory = ir.GlobalVariable(module, kind, f"{kernel}.{buffer.name}", SHARED_SPACE)
     memory.linkage = "internal"
-    memory.align = _SHARED_ALIGNMENT
+    memory.align = _ALIGNMENT
     memory.initializer = ir.Constant(kind, ir.Undefined)
     memory.type = ir.PointerType(addrspace=SHARED_SPACE)  # llvmlite's has a typed pointer
     return memory
 
 
-_SHARED_ALIGNMENT = 16
-"""Bytes that a thread loads at once at most."""
+_ALIGNMENT = 16
+"""Bytes that a thread loads at once at most. Memory that a driver allocates is aligned to 256."""
 
 
 def _tags(module: Any, launch: PrimFunc) -> dict[str, tuple[Any, Any]]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import gcd
 
 from tandem.compiler.errors import ScheduleError
 from tandem.compiler.ir.buffer import Scope
-from tandem.compiler.ir.stmt import Block, IterKind
+from tandem.compiler.ir.expr import Load
+from tandem.compiler.ir.stmt import Block, IterKind, Store
 from tandem.compiler.ir.visit import blocks, reads, variables
 from tandem.compiler.machines.gpu.intrinsics import DOT_TERMS
 from tandem.compiler.machines.gpu.launch import SHARED
 from tandem.compiler.machines.gpu.machine import GpuMachine
+from tandem.compiler.machines.gpu.neighbours import are_neighbours
 from tandem.compiler.machines.gpu.schedules.products import Product
 from tandem.compiler.te.schedule import Schedule
 from tandem.compiler.te.tree import (
@@ -106,7 +109,7 @@ def tiled(schedule: Schedule, product: Product, tile: Tile) -> Schedule:
         schedule = schedule.split(near, "k", DOT_TERMS, ("k", "dot"))
     schedule = schedule.reorder(near, "tile_k", "thread_m", "thread_n", *inner)
     for operand, axes in ((product.left, ("m", "k")), (product.right, ("k", "n"))):
-        schedule = _together(schedule, operand, axes, near, tile)
+        schedule = _together(schedule, operand, axes, near, tile, by_columns=dot is not None)
     schedule = schedule.decompose_reduction(near, "tile_k")
     if dot is not None:
         # The terms of a column become neighbours, as those of a row are.
@@ -186,18 +189,67 @@ def _long(block: Block) -> list[str]:
 
 
 def _together(
-    schedule: Schedule, operand: str, axes: tuple[str, str], near: str, tile: Tile
+    schedule: Schedule,
+    operand: str,
+    axes: tuple[str, str],
+    near: str,
+    tile: Tile,
+    *,
+    by_columns: bool,
 ) -> Schedule:
-    """The schedule with an operand's tile loaded by all threads of a block."""
+    """The schedule with an operand's tile loaded by all threads of a block: as vectors, if what
+    are neighbours in memory become neighbours in the tile.
+
+    Parameters
+    ----------
+    by_columns
+        Whether the right operand's tile is laid out with terms as neighbours.
+    """
     schedule = schedule.set_scope(operand, SHARED).compute_at(operand, near, "tile_k")
+    placed = ("n", "k") if axes == ("k", "n") and by_columns else axes
+    vectors = _copies_neighbours(schedule, operand, placed[1])
+    if vectors and placed != axes:
+        schedule = schedule.reorder(operand, *placed)
+        axes = placed
+    sides = [find_loop(schedule.program.body, f"{operand}.{axis}") for axis in axes]
+    rows, row = (extent_of(each) for each in sides if each is not None)
+    elements = rows * row
     schedule = schedule.fuse(operand, *axes, "element")
-    loop = find_loop(schedule.program.body, f"{operand}.element")
-    assert loop is not None, "fused"
-    lanes = min(tile.threads, extent_of(loop))
+    lanes = min(tile.threads, elements)
+    size = _vector_size(schedule, operand, gcd(row, elements // lanes)) if vectors else 1
+    inner: tuple[str, ...] = ("step",)
+    if size > 1:
+        schedule = schedule.split(operand, "element", size, ("element", "vector"))
+        inner = ("step", "vector")
     schedule = schedule.split(operand, "element", lanes, ("step", "thread"))
-    schedule = schedule.reorder(operand, "thread", "step")
+    schedule = schedule.reorder(operand, "thread", *inner)
     schedule = schedule.bind(operand, "thread", "threads")
+    if size > 1:
+        schedule = schedule.vectorize(operand, "vector")
     return schedule.multi_buffer(operand, tile.slots) if tile.slots > 1 else schedule
+
+
+_VECTOR_BYTES = 16
+"""What a thread loads at once at most."""
+
+
+def _copies_neighbours(schedule: Schedule, stage: str, axis: str) -> bool:
+    """Whether a stage copies elements that are neighbours in memory along an axis, under no
+    condition."""
+    block = find_block(schedule.program.body, stage)
+    if block is None or not isinstance(block.body, Store):
+        return False
+    match block.body.value:
+        case Load(buffer=buffer, indices=indices):
+            return are_neighbours(buffer, indices, axis)
+        case _:
+            return False
+
+
+def _vector_size(schedule: Schedule, stage: str, most: int) -> int:
+    """Elements of a stage's buffer that are loaded at once: a power of two that divides `most`."""
+    size = allocated(schedule.program.body)[stage].dtype.holder.numpy.itemsize
+    return gcd(_VECTOR_BYTES // size, most)
 
 
 def _operands_inline(schedule: Schedule, product: Product) -> Schedule:

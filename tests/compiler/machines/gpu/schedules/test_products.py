@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import re
 from collections.abc import Callable
 from math import prod
 from typing import Any
@@ -17,6 +18,8 @@ from tandem.compiler.ir.expr import Expr
 from tandem.compiler.ir.stmt import If, Stmt, Store
 from tandem.compiler.ir.visit import statements
 from tandem.compiler.machines.gpu.check.accesses import accesses
+from tandem.compiler.machines.gpu.codegen.opencl import opencl_text
+from tandem.compiler.machines.gpu.codegen.ptx import ptx_text
 from tandem.compiler.machines.gpu.interpreter import Order, run_program
 from tandem.compiler.machines.gpu.intrinsics import DOT_PRODUCTS, is_dot_product
 from tandem.compiler.machines.gpu.launch import grid_of, is_barrier
@@ -36,6 +39,7 @@ from tandem.compiler.te import (
     sum,
 )
 from tandem.compiler.te.schedule import Schedule
+from tests.support.compiler.machines.gpu.kernels_on_host import run_on_host
 from tests.support.compiler.machines.gpu.on_opencl import on_opencl
 from tests.support.compiler.te.schedules import matmul, random_inputs
 
@@ -158,6 +162,51 @@ def test_tiles_of_other_depths(depth: int, count: int) -> None:
     schedule = gpu_schedule(dense(dtype=INT8), machine=MACHINE, tile=tile)
     assert dots(schedule.program.body) == count
     assert dots(gpu_schedule(dense(), machine=MACHINE, tile=tile).program.body) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "loads"),
+    [
+        # Whole tiles of a row-major matrix are loaded by rows, 16 bytes at once.
+        ("whole", ["vload4", "vload4"]),
+        # Of bytes the terms are neighbours in shared memory: in memory they are so on the left.
+        ("whole of bytes", ["vload16"]),
+        ("weights by rows", ["vload16", "vload16"]),
+        # A tile with zeros beyond the matrix is loaded one by one.
+        ("dense of bytes", []),
+    ],
+)
+def test_loads_of_vectors(name: str, loads: list[str]) -> None:
+    expression = {
+        "whole": lambda: square(INT32, by_columns=False),
+        "whole of bytes": lambda: square(INT8, by_columns=False),
+        "weights by rows": lambda: square(INT8, by_columns=True),
+        **CASES,
+    }[name]()
+    program = gpu_program(gpu_schedule(expression, machine=MACHINE).program, MACHINE)
+    assert re.findall(r"vload\d+", opencl_text(program)) == loads
+    wide = re.findall(r"ld\.global\S*\.v4\.b32", ptx_text(program))
+    assert len(wide) == len(loads)
+    np.testing.assert_array_equal(*outputs(expression, Order.INTERLEAVED))
+    plain = Schedule.of(expression)
+    arrays = random_inputs(plain.program)
+    (wanted,) = interpreter.run(plain.program, arrays)
+    by_name = {each.name: array for each, array in zip(plain.program.inputs, arrays, strict=True)}
+    given = [by_name[each.name] for each in program.inputs]
+    np.testing.assert_array_equal(on_opencl(program, given)[0], wanted)
+    np.testing.assert_array_equal(run_on_host(program, given)[0][0], wanted)
+
+
+def square(dtype: DType, *, by_columns: bool) -> Tensor:
+    """A product of matrices of whole tiles."""
+    shape = (16, 32) if by_columns else (32, 16)
+    a, b = placeholder((16, 32), dtype, "a"), placeholder(shape, dtype, "b")
+    k = reduce_axis(32, "k")
+
+    def term(i: Expr, j: Expr) -> Expr:
+        return cast(a[i, k], INT32) * cast(b[j, k] if by_columns else b[k, j], INT32)
+
+    return compute((16, 16), lambda i, j: sum(term(i, j), axis=k), "y")
 
 
 def test_launches() -> None:
