@@ -13,6 +13,8 @@ from tandem.compiler.machines.gpu.neighbours import are_neighbours
 
 _SIZES = (2, 4, 8, 16)
 """Elements of OpenCL's vectors."""
+_MOST_BYTES = 16
+"""Of a vector: what GPUs load at once. pocl 3.0 had not compiled one of 64 after half a minute."""
 
 
 def vector_copy(loop: For, of: Expressions, ranges: Ranges) -> str | None:
@@ -27,6 +29,8 @@ def vector_copy(loop: For, of: Expressions, ranges: Ranges) -> str | None:
         ) if size in _SIZES and source.name != to.name and source.dtype == to.dtype:
             if to.dtype == BOOL or to.dtype.is_narrow:
                 return None  # what they have in registers is not what they have in memory
+            if size * to.dtype.numpy.itemsize > _MOST_BYTES:
+                return None
             if not (are_neighbours(to, there, var.name) and are_neighbours(source, here, var.name)):
                 return None
             first = {var.name: index(0)}
