@@ -121,7 +121,7 @@ def _operands(instruction: Instruction) -> str:
                 phrases.append(_Phrase("y_pad {i.y_pad_0},{i.y_pad_1}"))
             if instruction.x_pad_0 or instruction.x_pad_1:
                 phrases.append(_Phrase("x_pad {i.x_pad_0},{i.x_pad_1}"))
-            if instruction.memory is MemoryId.WGT_CODES:
+            if isinstance(instruction, Load) and instruction.memory is MemoryId.WGT_CODES:
                 phrases.append(_Phrase("coding {i.coding.name}"))
         case Gemm():
             phrases = [_Phrase(_flag_text(instruction, "mac"), 9), *_LOOPS, _WEIGHTS]

@@ -91,6 +91,20 @@ def test_extensions(golden: Callable[[str, str], None]) -> None:
     golden("disasm/extensions.txt", disassemble(program))
 
 
+def test_a_store_of_codes() -> None:
+    """No STORE may name the memory; its text says so, and has no coding, which LOADs have."""
+    asm = Assembler(load_config("tiny-w"))
+    asm.append(
+        Store(memory=MemoryId.WGT_CODES, sram_base=0, dram_base=0, y_size=1, x_size=1, x_stride=1)
+    )
+    asm.finish()
+    first = disassemble(asm.build()).splitlines()[0]
+    assert "STORE" in first
+    assert "WGT_CODES" in first
+    assert "!!" in first
+    assert "coding" not in first
+
+
 @given(data=st.data())
 def test_anything_has_a_text(data: st.DataObject) -> None:
     config = data.draw(configs())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import queue
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -70,18 +71,32 @@ def test_another_result_is_noticed(digits: Path) -> None:
     assert (done.returncode, done.stdout) == (1, "output differs\nNOT as expected\n")
 
 
+class _Server(ThreadingHTTPServer):
+    """Serves a folder; a page that posts a text has `posted` hold it."""
+
+    posted: queue.Queue[str]
+
+
 class _Quiet(SimpleHTTPRequestHandler):
+    server: _Server
+
+    def do_POST(self) -> None:
+        self.server.posted.put(self.rfile.read(int(self.headers["Content-Length"])).decode())
+        self.send_response(204)
+        self.end_headers()
+
     def log_message(self, format: str, *args: object) -> None:
         """Nothing: pytest would show it."""
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """The address of a folder that is served while the `with` block runs."""
+def served(folder: Path) -> Iterator[_Server]:
+    """The server of a folder, while the `with` block runs."""
     handler = functools.partial(_Quiet, directory=str(folder))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+    with _Server(("127.0.0.1", 0), handler) as server:
+        server.posted = queue.Queue()
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_address[1]}"
+        yield server
         server.shutdown()
 
 
@@ -97,17 +112,29 @@ for (let i = 0; i <= 16; i++) {
   byId("canvas").dispatchEvent(new PointerEvent("pointermove", { buttons: 1,
     clientX: box.left + box.width / 2, clientY: box.top + box.height * i / 16 }));
 }
+await fetch("page", { method: "POST", body: document.documentElement.outerHTML });
 </script>
 </html>"""
     assert page.rstrip().endswith("</script>\n</html>")
     (digits / "drawn.html").write_text(page.rstrip().removesuffix("</script>\n</html>") + stroke)
-    with served(digits) as address:
+    with served(digits) as server:
         command = [chromium, "--headless", "--no-sandbox", "--disable-gpu"]
         command += ["--disable-dev-shm-usage", f"--user-data-dir={tmp_path}"]
-        command += ["--virtual-time-budget=30000", "--dump-dom", f"{address}/drawn.html"]
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
-    rows = done.stdout.partition('<table id="outputs">')[2].partition("</table>")[0]
+        # A port that stays open keeps the browser; the page says when it is done.
+        command += [
+            "--remote-debugging-port=0",
+            f"http://127.0.0.1:{server.server_port}/drawn.html",
+        ]
+        errors = tmp_path / "errors.txt"
+        with errors.open("w") as log, subprocess.Popen(command, stderr=log) as browser:
+            try:
+                shown = server.posted.get(timeout=120)
+            except queue.Empty:
+                pytest.fail(f"the page was not done after two minutes:\n{errors.read_text()}")
+            finally:
+                browser.terminate()
+    rows = shown.partition('<table id="outputs">')[2].partition("</table>")[0]
     assert rows.count("<tr>") == 10
     assert rows.startswith("<tbody><tr><td>output[1]</td>") or rows.startswith("<tr><td>output[1]")
-    assert "KiB of code and weights" in done.stdout
-    assert '<div id="drawing">' in done.stdout
+    assert "KiB of code and weights" in shown
+    assert '<div id="drawing">' in shown
