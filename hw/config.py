@@ -16,13 +16,13 @@ from tandem.hw.custom_operations import (
     MOST_STAGES,
     AnyOperation,
     CustomOperation,
-    free_numbers,
+    free_opcodes,
 )
 from tandem.hw.depth_limits import Reduction, depth_remedies
 from tandem.hw.encoding import UOP_BYTES
 from tandem.hw.errors import ConfigError, EncodingError
 from tandem.hw.features import Feature
-from tandem.hw.operations import ALU_OPCODE_BITS, AluOp
+from tandem.hw.operations import AluOp, operations_of
 from tandem.hw.topology import MemoryId
 
 ACC_BYTES = 4
@@ -181,12 +181,12 @@ class HardwareConfig:
     @property
     def operations(self) -> tuple[AluOp, ...]:
         """The ALU operations that the machine has."""
-        return tuple(op for op in AluOp if op.needs <= self.features)
+        return operations_of(self.features)
 
     @property
     def custom_operations(self) -> dict[int, CustomOperation]:
         """The operations of `alu_operations`, by their opcodes."""
-        numbers = free_numbers(self.operations, 1 << ALU_OPCODE_BITS)
+        numbers = free_opcodes(self.features)
         return dict(zip(numbers, self.alu_operations, strict=False))
 
     @property
@@ -349,7 +349,7 @@ def _check_operations(config: HardwareConfig) -> None:
     names = [operation.name for operation in operations]
     if len({*names}) < len(names):
         raise ConfigError(f"alu_operations has a name twice: {', '.join(names)}")
-    free = free_numbers(config.operations, 1 << ALU_OPCODE_BITS)
+    free = free_opcodes(config.features)
     if len(operations) > len(free):
         raise ConfigError(
             f"alu_operations has {len(operations)} operations: {len(free)} opcodes are free"

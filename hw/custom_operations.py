@@ -8,7 +8,7 @@ compiler's instruction and the documents derive from the term.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -31,7 +31,14 @@ from tandem.hw.alu_terms import (
     subterms,
 )
 from tandem.hw.errors import TermError
-from tandem.hw.operations import IMMEDIATE_BITS, MAX_SHIFT, AluOp
+from tandem.hw.features import Feature
+from tandem.hw.operations import (
+    ALU_OPCODE_BITS,
+    IMMEDIATE_BITS,
+    MAX_SHIFT,
+    AluOp,
+    operations_of,
+)
 
 PARAMETER_BITS = IMMEDIATE_BITS
 """Bits of all parameters of an operation together."""
@@ -276,9 +283,11 @@ def operations_from_json(value: object) -> tuple[CustomOperation, ...]:
     return tuple(CustomOperation.from_json(each) for each in value)
 
 
-def free_numbers(taken: Sequence[int], numbers: int) -> tuple[int, ...]:
-    """The opcodes of the ALU below `numbers` that no operation has, in ascending order."""
-    return tuple(number for number in range(numbers) if number not in taken)
+def free_opcodes(features: Set[Feature]) -> tuple[int, ...]:
+    """The opcodes that operations of a machine's own may have beside those of its features, in
+    ascending order."""
+    taken = operations_of(features)
+    return tuple(number for number in range(1 << ALU_OPCODE_BITS) if number not in taken)
 
 
 def _parameter(operation: str, name: object, kind: object) -> AluParameter:

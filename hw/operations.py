@@ -6,7 +6,7 @@ gates are in `hw.rtl.alu`, the compiler's expression in its `machines.accelerato
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from enum import IntEnum
 from typing import Any, overload
 
@@ -71,6 +71,11 @@ class AluOp(IntEnum):
         wide = self.meaning(*operands)
         result: Int32s = np.asarray(wide).astype(np.int32)
         return result if isinstance(a, np.ndarray) else int(result)
+
+
+def operations_of(features: Set[Feature]) -> tuple[AluOp, ...]:
+    """The operations of a machine with these features."""
+    return tuple(op for op in AluOp if op.needs <= features)
 
 
 def _shift_right(a: Any, b: Any) -> Any:

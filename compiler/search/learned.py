@@ -36,12 +36,19 @@ class Learned:
 
     @staticmethod
     def of(lines: Iterable[str]) -> Learned:
-        """The samples of lines, in whatever order; machines that come with Tandem are left out."""
+        """The samples of lines, in whatever order; machines that come with Tandem are left out.
+
+        So are areas and resources of those with operations of their own: what these take is added
+        to what a model says, and none learns it.
+        """
         areas: dict[HardwareConfig, area.Sample] = {}
         resources: dict[tuple[HardwareConfig, Family], estimate.Sample] = {}
         clocks: dict[HardwareConfig, clock.ClockSample] = {}
         for line in sorted(lines):
-            kind = json.loads(line)["kind"]
+            record = json.loads(line)
+            kind = record["kind"]
+            if kind != CLOCK and record["config"].get("alu_operations"):
+                continue
             if kind == AREA:
                 found = area.parse_sample(line)
                 areas[_unnamed(found.config)] = found

@@ -31,6 +31,8 @@ def study_name(search: Search, networks: str) -> str:
 
 
 def _explorers_digest() -> str:
-    """A digest of the source that proposes machines: another one would not go on as this does."""
-    proposing = ("tandem.compiler.search.proposals", "tandem.compiler.search.mutation")
+    """A digest of the source that proposes machines and estimates them: another one would not go
+    on as this does."""
+    names = ("proposals", "mutation", "estimates")
+    proposing = (f"tandem.compiler.search.{name}" for name in names)
     return source_digest(*proposing, within=("tandem.compiler.search", "tandem.hw"))

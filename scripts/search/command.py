@@ -11,6 +11,7 @@ import typer
 from tandem.compiler.search.estimates import ASSUMED_MHZ
 from tandem.compiler.search.explorer_names import Explorer
 from tandem.compiler.search.objectives import Objective
+from tandem.compiler.search.operations_axis import Offered, with_operations
 from tandem.compiler.search.space import load_space, space_names
 from tandem.hw.config_files import load_config
 from tandem.hw.memory_model import parse_memory
@@ -77,6 +78,16 @@ def command(
             help=f"The machines to choose from: {', '.join(space_names())}, or a JSON file.",
         ),
     ] = "small",
+    operations: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--operations",
+            metavar="FILE",
+            help="A machine with operations of its own, as `tandem discover -o` writes it: each "
+            "machine of the space has none, or those of one such file. May be given more than "
+            "once.",
+        ),
+    ] = None,
     objectives: Annotated[
         Any,  # tuple[Objective, ...], which Typer takes for an option with several values
         typer.Option(
@@ -215,7 +226,8 @@ def command(
         if picture is not None:
             picture.check()
         drawn = report is not None or picture is not None
-        machines = [config_input(name) for name in (config, around)]
+        offered = operations or []
+        machines = [config_input(name) for name in (config, around, *offered)]
         read = [*machines, None if space in space_names() else Path(space), calibrate]
         sources = [path for model in models for path in model_inputs(model)]
         check_outputs({"--report": report, "--plot": plot}, [*sources, *read])
@@ -231,7 +243,9 @@ def command(
         options = Options(
             networks=tuple(Network(model, chosen) for model in models),
             weights=weights or (1.0,) * len(models),
-            space=load_space(space),
+            space=with_operations(
+                load_space(space), [Offered(name, load_config(name)) for name in offered]
+            ),
             objectives=objectives,
             budget=budget,
             explorer=explorer,

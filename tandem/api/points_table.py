@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tandem.compiler.search.points import Point
-from tandem.workbench.search.machine_text import describe
+from tandem.workbench.search.machine_text import describe, operation_names
 from tandem.workbench.table import Column, Table, Value
 
-_MACHINE = Column("machine", str, "array, log2 of the memories' bytes, bus, features")
+_MACHINE = Column("machine", str, "array, log2 of the memories' bytes, bus, features, operations")
+_TEXTS = {
+    "features": "extensions of the instruction set",
+    "alu_operations": "operations of the ALU beyond those of the instruction set",
+}
+"""The fields that are no numbers."""
 _COSTS = (
     Column("cycles", float, "clock cycles of all networks, with their weights", ",.0f"),
     Column("milliseconds", float, "the time of these cycles at the machine's clock, in ms", ",.3f"),
@@ -25,8 +30,8 @@ _COSTS = (
 def points_table(points: Sequence[Point], fields: Sequence[str]) -> Table:
     """A row for each machine: some fields of its configuration, and what it costs."""
     columns = tuple(
-        Column(field, str, "extensions of the instruction set")
-        if field == "features"
+        Column(field, str, _TEXTS[field])
+        if field in _TEXTS
         else Column(field, int, f"the machine's field {field}", "d")
         for field in fields
     )
@@ -53,5 +58,7 @@ def _row(point: Point, fields: Sequence[str]) -> tuple[Value, ...]:
 def _field(value: object) -> Value:
     if isinstance(value, frozenset):
         return " ".join(sorted(feature.value for feature in value))
+    if isinstance(value, tuple):
+        return operation_names(value)
     assert isinstance(value, int), "all other fields of a configuration are whole numbers"
     return value

@@ -19,6 +19,7 @@ from tandem.api.search_result import Search
 from tandem.compiler.errors import SpaceError
 from tandem.compiler.search.explorer_names import Explorer
 from tandem.compiler.search.objectives import Objective
+from tandem.compiler.search.operations_axis import Offered, with_operations
 from tandem.compiler.search.space import Space, load_space
 from tandem.workbench.arguments import at_least, choice, expect, file_path, value_errors
 from tandem.workbench.errors import ArgumentValueError, MissingPackageError
@@ -34,6 +35,7 @@ def search(
     models: Sequence[Model | Loadable],
     space: str | os.PathLike[str] | Space = "small",
     *,
+    operations: Sequence[Machine] = (),
     budget: int | None = None,
     seconds: float | None = None,
     objectives: Iterable[str] = ("cycles", "area"),
@@ -66,6 +68,9 @@ def search(
         Built-in names, paths, or models that were loaded from such.
     space
         The machines to choose from: `small`, `fpga`, ..., a JSON file, or a `Space`.
+    operations
+        Machines whose own operations of the ALU those of the space may have, such as the file that
+        `tandem discover` writes: each has none, or those of one of these.
     budget, seconds
         The number of machines, or a time after which no further batch begins (10 minutes by
         default): one of the two.
@@ -128,7 +133,7 @@ def search(
         from tandem.workbench.pages.search.of_search import search_page
         from tandem.workbench.search.run import run
 
-    machines = _space(space)
+    machines = _with_operations(_space(space), operations)
     center = None if around is None else accelerator_of(around, "search").config
     if center is not None and machines.indices(center) is None:
         raise ArgumentValueError(
@@ -190,6 +195,14 @@ def _space(space: object) -> Space:
     name = space if isinstance(space, str) else str(file_path("space", space))
     with value_errors(SpaceError):
         return load_space(name)
+
+
+def _with_operations(space: Space, machines: Sequence[Machine]) -> Space:
+    if isinstance(machines, str | os.PathLike) or not isinstance(machines, Sequence):
+        expect("operations", machines, "a list of machines")
+    configs = [accelerator_of(machine, "search").config for machine in machines]
+    with value_errors(SpaceError):
+        return with_operations(space, [Offered(config.name, config) for config in configs])
 
 
 def _budget(machines: int | None, seconds: float | None) -> Budget:

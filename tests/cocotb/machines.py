@@ -6,7 +6,7 @@ import os
 
 from tandem.hw.config import HardwareConfig
 from tandem.hw.config_files import load_config
-from tests.support.hw.found_machines import TINY_FOUND
+from tests.support.hw.found_machines import TINY_FOUND, TINY_PACKED
 
 CONFIG_VARIABLE = "TANDEM_BENCH_CONFIG"
 """How a simulator's process is told which of `MACHINES` it holds."""
@@ -26,7 +26,8 @@ WIDE = TINY.replace(
     address_bits=40,
     longest_burst=16,
 )
-MACHINES = {config.name: config for config in (TINY, EXTENDED, COMPRESSED, TINY_FOUND, WIDE)}
+_FOUND = (TINY_FOUND, TINY_PACKED)
+MACHINES = {config.name: config for config in (TINY, EXTENDED, COMPRESSED, *_FOUND, WIDE)}
 
 
 def machine_under_test() -> HardwareConfig:

@@ -12,7 +12,7 @@ import pytest
 from tandem.hw.config import HardwareConfig
 from tests.cocotb.machines import COMPRESSED, EXTENDED, TINY, WIDE
 from tests.cocotb.simulators import Simulator, run_benches
-from tests.support.hw.found_machines import TINY_FOUND
+from tests.support.hw.found_machines import TINY_FOUND, TINY_PACKED
 
 LONG = pytest.mark.exhaustive
 RUNS = [
@@ -21,6 +21,7 @@ RUNS = [
     pytest.param(EXTENDED, ("bench_extensions",), id="tiny-x"),
     pytest.param(COMPRESSED, ("bench_codes",), id="tiny-w", marks=LONG),
     pytest.param(TINY_FOUND, ("bench_operations",), id="tiny-found"),
+    pytest.param(TINY_PACKED, ("bench_operations",), id="tiny-packed"),
     pytest.param(WIDE, ("bench_programs",), id="wide", marks=LONG),
 ]
 

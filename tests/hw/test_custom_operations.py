@@ -13,9 +13,10 @@ from tandem.hw.custom_operations import (
     PARAMETER_BITS,
     AluParameter,
     CustomOperation,
-    free_numbers,
+    free_opcodes,
 )
 from tandem.hw.errors import TermError
+from tandem.hw.features import Feature
 
 CLIP = CustomOperation.from_json(
     {
@@ -143,6 +144,9 @@ def test_widest() -> None:
     assert top.apply(-(1 << 31), -(1 << 31)) == -(1 << 31)
 
 
-def test_free_numbers() -> None:
-    assert free_numbers([0, 1, 2, 3, 4], 8) == (5, 6, 7)
-    assert free_numbers([*range(8)], 8) == ()
+def test_free_opcodes() -> None:
+    assert free_opcodes(frozenset()) == (5, 6, 7)
+    # RESIDUAL needs both extensions, and MOVE operands from INP.
+    assert free_opcodes(frozenset({Feature.REQUANTISE})) == (5, 6, 7)
+    assert free_opcodes(frozenset({Feature.INPUT_OPERANDS})) == (6, 7)
+    assert free_opcodes(frozenset(Feature)) == (7,)

@@ -14,7 +14,6 @@ from tandem.base.cache import content_key
 from tandem.base.errors import BaseError
 from tandem.base.sources import source_digest
 from tandem.compiler.errors import CompilerError
-from tandem.compiler.graph.nodes import Function
 from tandem.compiler.machines.accelerator.discovery.chains import (
     LayerChains,
     joined,
@@ -24,10 +23,8 @@ from tandem.compiler.machines.accelerator.discovery.chains import (
 )
 from tandem.compiler.machines.accelerator.timed_streams import (
     TimedStream,
-    simplified,
     timed_streams,
 )
-from tandem.compiler.machines.cpu.runner import exact_runner
 from tandem.hw.config import HardwareConfig
 from tandem.hw.config_files import dump_config
 from tandem.hw.encoding import Opcode
@@ -36,8 +33,14 @@ from tandem.hw.memory_model import MemoryModel
 from tandem.sim.engines import make_engine
 from tandem.sim.errors import SimulationError
 from tandem.workbench.devices import Accelerator
-from tandem.workbench.models import network_digest, prepared_network
-from tandem.workbench.search.measure import MEASURING, NOT_RUN, Network, stream_cycles
+from tandem.workbench.models import network_digest
+from tandem.workbench.search.measure import (
+    MEASURING,
+    NOT_RUN,
+    Network,
+    quantised,
+    stream_cycles,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +100,8 @@ class Answer:
 def answer(question: Question, config: HardwareConfig, limit: float) -> Answer:
     """The exact cycles of a network on a machine; `limit` has no effect."""
     try:
-        target = question.device(config).target()
-        streams = timed_streams(quantised(question, config), target)
+        device = question.device(config)
+        streams = timed_streams(quantised(question.network, device), device.target())
         engine = make_engine("cycle", config, question.memory)
         try:
             cycles = sum(stream_cycles(engine, config, stream) for stream in streams)
@@ -119,26 +122,12 @@ def _in_words(error: Exception) -> str:
 def chains(question: Question, config: HardwareConfig, limit: float) -> tuple[LayerChains, ...]:
     """The chains of a network's layers on a machine, and on those with products that are cut;
     `limit` has no effect. Raises as `build`."""
-    found = layer_chains(quantised(question, config), question.device(config).target())
-    for probe in probes_of(config):
-        function = quantised(question, probe)
-        found = joined(found, probed_chains(function, question.device(probe).target()))
-    return found
-
-
-_FUNCTIONS: dict[object, Function] = {}
-
-
-def quantised(question: Question, config: HardwareConfig) -> Function:
-    """A network before any target's passes, with the integers that a machine asks for; kept by this
-    process."""
     device = question.device(config)
-    key = question.network, device.target().short_factors
-    if key not in _FUNCTIONS:
-        network = question.network
-        prepared = prepared_network(network.model, network.options, device)
-        _FUNCTIONS[key] = simplified(prepared.function, exact_runner())
-    return _FUNCTIONS[key]
+    found = layer_chains(quantised(question.network, device), device.target())
+    for probe in map(question.device, probes_of(config)):
+        function = quantised(question.network, probe)
+        found = joined(found, probed_chains(function, probe.target()))
+    return found
 
 
 def _alu_cycles(stream: TimedStream) -> int:

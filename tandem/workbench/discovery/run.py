@@ -22,7 +22,7 @@ from tandem.compiler.machines.accelerator.discovery.candidates import (
 from tandem.compiler.machines.accelerator.discovery.costs import (
     SetCost,
     cost_of,
-    free_opcodes,
+    opcodes_left,
     with_operations,
 )
 from tandem.compiler.machines.accelerator.discovery.passes import PassTable
@@ -117,7 +117,7 @@ def run(options: Options, say: Say) -> Found:
             lambda one: re.sub(_NUMBER, "", found.candidates[one].operation.name),
             SHORTLIST,
         )
-        most = free_opcodes(baseline)
+        most = opcodes_left(baseline)
         say(f"sets of {len(few)} candidates")
         sets = sorted(all_sets(rater, few, most), key=lambda one: one.order)
         grown = greedy(rater, few, most, options.budget)
@@ -153,7 +153,7 @@ def _check_machine(config: HardwareConfig) -> None:
             f"{config.name} has operations of its own ({names}): what is found is beside those "
             f"that every machine has; take a machine without alu_operations"
         )
-    if not free_opcodes(config):
+    if not opcodes_left(config):
         raise SearchError(f"{config.name} has no free opcode of the ALU")
 
 

@@ -10,6 +10,7 @@ from tandem.compiler.search.explanation import Explanation, Step
 from tandem.compiler.search.objectives import Objective
 from tandem.compiler.search.points import Point
 from tandem.hw.config import HardwareConfig
+from tandem.workbench.search.machine_text import operation_names
 from tandem.workbench.table import Column, Table, Value
 
 CLOCK = "clock"
@@ -73,4 +74,6 @@ def _changes(point: Point | None, center: Point, objectives: Sequence[Objective]
 def _shown(value: object) -> str:
     if isinstance(value, frozenset):
         return " ".join(sorted(feature.value for feature in value)) or "none"
+    if isinstance(value, tuple):
+        return operation_names(value) or "none"
     return str(value)

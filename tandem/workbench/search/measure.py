@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +23,7 @@ from tandem.compiler.machines.accelerator.timed_streams import (
     timed_streams,
 )
 from tandem.compiler.machines.cpu.runner import exact_runner
+from tandem.compiler.requantisation import ShortFactors
 from tandem.compiler.search.work import Group, LayerWork, StreamWork, Times
 from tandem.hw.config import HardwareConfig
 from tandem.hw.encoding import INSTRUCTION_BYTES, Opcode
@@ -80,7 +80,8 @@ def times_of(task: Task, group: Group, limit: float) -> Times:
     networks = []
     for network, layers, most in zip(task.networks, task.layers, task.most_streams, strict=True):
         try:
-            streams = timed_streams(_function(network), accelerator.target())
+            function = quantised(network, accelerator)
+            streams = timed_streams(function, accelerator.target())
         except (CompilerError, BaseError, HardwareError) as error:
             return Times.refused(f"{network.model}: {type(error).__name__}: {error}")
         if reason := _missing(streams, layers, most):
@@ -96,16 +97,22 @@ def times_of(task: Task, group: Group, limit: float) -> Times:
 
 def reference(network: Network, memory: MemoryModel) -> tuple[frozenset[str], int]:
     """The layers that VTA's default configuration runs, and how many streams they are."""
-    streams = timed_streams(
-        _function(network), Accelerator(HardwareConfig(), memory, hiding=True).target()
-    )
+    accelerator = Accelerator(HardwareConfig(), memory, hiding=True)
+    streams = timed_streams(quantised(network, accelerator), accelerator.target())
     return frozenset(name for stream in streams for name in stream.layers), len(streams)
 
 
-@cache
-def _function(network: Network) -> Function:
-    """A network before any target's passes, kept by this process."""
-    return simplified(prepared_network(network.model, network.options).function, exact_runner())
+_FUNCTIONS: dict[tuple[Network, ShortFactors], Function] = {}
+
+
+def quantised(network: Network, accelerator: Accelerator) -> Function:
+    """A network before any target's passes, with the integers that a machine asks for; kept by this
+    process."""
+    key = network, accelerator.target().short_factors
+    if key not in _FUNCTIONS:
+        prepared = prepared_network(network.model, network.options, accelerator)
+        _FUNCTIONS[key] = simplified(prepared.function, exact_runner())
+    return _FUNCTIONS[key]
 
 
 def _missing(streams: Sequence[TimedStream], layers: frozenset[str], most: int) -> str:

@@ -6,17 +6,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from tandem.compiler.driver.compile_onnx import PreparedNetwork
 from tandem.compiler.tune.pool import Pool
 from tandem.compiler.tune.records import Record
 from tandem.compiler.tune.run import Options, tune
 from tandem.compiler.tune.trial import Outcome
 from tandem.hw.config import HardwareConfig
 from tandem.workbench.devices import Accelerator
-from tandem.workbench.models import prepared_network
-from tandem.workbench.search.measure import Task
+from tandem.workbench.models import asking, prepared_network
+from tandem.workbench.search.measure import Network, Task
 
 EXPLORER = "xgboost"
-_prepared = cache(prepared_network)
+_plain = cache(prepared_network)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +62,16 @@ def tune_machine(
     found = []
     for network, default in zip(task.networks, cycles, strict=True):
         show(f"tuning {network.model}")
-        own = _prepared(network.model, network.options)
+        own = _prepared(network, accelerator)
         accelerator.build(own)
         tune(accelerator.tasks(own), accelerator, options, known, None, lambda done: None, pool)
         tuned = accelerator.best_of(known)
         found.append(min(default, tuned.cycles(tuned.build(own))))
     return Tuned(tuple(found), tuple(known))
+
+
+def _prepared(network: Network, accelerator: Accelerator) -> PreparedNetwork:
+    """A network with the integers that a machine asks for: the same for all that ask for none."""
+    if asking(accelerator):
+        return prepared_network(network.model, network.options, accelerator)
+    return _plain(network.model, network.options)

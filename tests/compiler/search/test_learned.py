@@ -19,6 +19,7 @@ from tandem.hw.area import estimate as area
 from tandem.hw.config import HardwareConfig
 from tandem.hw.config_files import load_config
 from tandem.hw.synthesis.devices import DEVICES
+from tests.support.hw.found_machines import FOUND_FOR_PYNQ
 
 OBJECTIVES = (Objective.CYCLES, Objective.AREA)
 MINE = load_config("small8").replace(name="mine", log_inp_buffer=12, log_uop_buffer=13)
@@ -56,6 +57,20 @@ def test_the_order_of_samples_has_no_effect() -> None:
 def test_machines_that_come_with_tandem_are_not_counted_again() -> None:
     known = area.samples()[0].config.replace(name="other")
     assert Learned.of([sample_line("area", known, GATES)]) == learned.NOTHING
+
+
+def test_what_operations_take_is_not_learned() -> None:
+    """Models add it: a lane with operations would be taken for that of all machines of its kind."""
+    own = MINE.replace(alu_operations=FOUND_FOR_PYNQ, alu_stages=3)
+    lines = (
+        sample_line("area", own, GATES),
+        sample_line("ecp5", own, USED),
+        sample_line("clock", own, {"mhz": 40.0}),
+    )
+    found = Learned.of(lines)
+    assert found.as_json()["own"] == {"area": 0, "resources": 0, "clock": 1}
+    before, after = (estimator(each).estimate(MINE) for each in (learned.NOTHING, found))
+    assert (after.area, after.resources) == (before.area, before.resources)
 
 
 def test_samples_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

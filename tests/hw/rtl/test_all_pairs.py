@@ -21,7 +21,7 @@ from tandem.sim.semantics.alu import alu
 from tandem.sim.semantics.chip import make_chip
 from tandem.sim.semantics.custom import make_custom_code
 from tandem.sim.semantics.detail import make_detail
-from tests.support.hw.found_machines import FOUND_FOR_PYNQ, FOUND_FOR_SMALL8
+from tests.support.hw.found_machines import FOUND_FOR_PYNQ, FOUND_FOR_SMALL8, PACKED_FOR_PYNQ
 from tests.support.hw.rtl.gate_level import GateLevel, gate_level
 from tests.support.hw.scaled_operations import OPERAND_BITS, in_eight_bits
 
@@ -50,7 +50,11 @@ def model(operations: tuple[CustomOperation, ...], divisor: int, stages: int) ->
 
 MODELS = {
     f"{name}-{divisor}": model(operations, divisor, stages)
-    for name, operations, stages in (("pynq", FOUND_FOR_PYNQ, 3), ("small8", FOUND_FOR_SMALL8, 4))
+    for name, operations, stages in (
+        ("pynq", FOUND_FOR_PYNQ, 3),
+        ("packed", PACKED_FOR_PYNQ, 4),
+        ("small8", FOUND_FOR_SMALL8, 4),
+    )
     for divisor in (2, 4)
 }
 
@@ -146,15 +150,24 @@ def test_models() -> None:
         ("min(max(int8(int8(a) + int8(b)) >> 3 >> shift, low), 1)", 8),
         ("int8(int8(a) * uint4(int8(b)) >> 2)", 1),
     ]
+    # With a quarter of the bits a factor ends where the addend begins, as it does in 32.
+    assert found["packed-4"] == [
+        (
+            "min(max(int8(int8(a) * uint3(int8(b)) + (int8(b) >> 3 << 3) >> 2) >> 2 >> shift, "
+            "low), 1)",
+            8,
+        ),
+    ]
     assert found["small8-2"] == [
         ("min(max(int8(int8(a) + int8(b)) >> 1 >> shift, low), 7)", 128),
         ("int8(int8(a) * uint8(int8(b)) >> 1)", 1),
     ]
 
 
-def test_a_wrong_gate_is_seen() -> None:
+@pytest.mark.parametrize("name", ["pynq-2", "packed-4"])
+def test_a_wrong_gate_is_seen(name: str) -> None:
     """Of 40 gates of a model, each one inverted."""
-    config = MODELS["pynq-2"]
+    config = MODELS[name]
     gates = gate_level(CustomUnits(config))
     asked = [immediate for one in sorted_operations(config) for immediate in immediates(one)]
     right = [of_gates(gates, config, one) for one in asked]
@@ -169,8 +182,9 @@ def test_a_wrong_gate_is_seen() -> None:
         ), f"gate {position}: {gates.gates[position]}"
 
 
-def test_some() -> None:
-    check(MODELS["pynq-2"], every=13)
+@pytest.mark.parametrize(("name", "every"), [("pynq-2", 13), ("packed-4", 3)])
+def test_some(name: str, every: int) -> None:
+    check(MODELS[name], every)
 
 
 @pytest.mark.exhaustive
@@ -179,9 +193,12 @@ def test_all(name: str) -> None:
     check(MODELS[name], every=1)
 
 
-def test_results_have_32_bits() -> None:
+@pytest.mark.parametrize(
+    ("operations", "stages"), [(FOUND_FOR_PYNQ, 3), (PACKED_FOR_PYNQ, 4)], ids=["pynq", "packed"]
+)
+def test_results_have_32_bits(operations: tuple[CustomOperation, ...], stages: int) -> None:
     """Operands as they are: at limits, and drawn."""
-    config = HardwareConfig(alu_operations=FOUND_FOR_PYNQ, alu_stages=3)
+    config = HardwareConfig(alu_operations=operations, alu_stages=stages)
     gates = gate_level(CustomUnits(config))
     rng = np.random.default_rng(1)
     limits = [-(1 << BITS - 1), (1 << BITS - 1) - 1, -1, 0, 1]

@@ -9,12 +9,12 @@ import pytest
 from tandem.hw.config import HardwareConfig
 from tandem.hw.topology import BASED
 from tandem.sim.engines import make_engine
-from tests.support.hw.found_machines import TINY_FOUND
+from tests.support.hw.found_machines import TINY_FOUND, TINY_PACKED
 from tests.support.sim.launching import launch
 from tests.support.sim.operation_cases import BASES, every_case
 
 
-@pytest.mark.parametrize("config", [TINY_FOUND], ids=lambda config: config.name)
+@pytest.mark.parametrize("config", [TINY_FOUND, TINY_PACKED], ids=lambda config: config.name)
 @pytest.mark.parametrize("name", ["functional", "cycle", "rtl"])
 def test_every_case(name: str, config: HardwareConfig) -> None:
     cases = every_case(config)

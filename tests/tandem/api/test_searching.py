@@ -18,11 +18,12 @@ import tandem
 from tandem.api.search_result import Search
 from tandem.api.searching import DEFAULT_SECONDS, search
 from tandem.compiler.search.front import pareto_front
-from tandem.hw.config_files import dump_config
+from tandem.hw.config_files import dump_config, load_config
 from tandem.scripts.cli import app
 from tandem.workbench.errors import ArgumentTypeError, ArgumentValueError, MissingPackageError
 from tandem.workbench.search.options import Budget, Options
 from tests.support.compiler.models.models import one_channel
+from tests.support.hw.found_machines import PACKED_FOR_PYNQ
 
 CENTER = tandem.Accelerator(
     "small8",
@@ -115,6 +116,34 @@ def test_the_verb_prints_the_same(found: Search, printed: dict[str, Any]) -> Non
             assert row[name] == point["config"][name]
         assert row["features"] == " ".join(sorted(point["config"]["features"]))
     assert printed["evaluated"] == len(found.points)
+
+
+def test_machines_may_have_operations(tmp_path: Path) -> None:
+    onnx.save(one_channel(), str(tmp_path / "net.onnx"))
+    (tmp_path / "mine.json").write_text(
+        json.dumps({"base": "small8", "fields": {"longest_burst": [8, 64]}})
+    )
+    offered = load_config("pynq").replace(alu_operations=PACKED_FOR_PYNQ, alu_stages=4)
+    (tmp_path / "found.json").write_text(dump_config(offered))
+    found = search(
+        [tmp_path / "net.onnx"],
+        tmp_path / "mine.json",
+        operations=[tmp_path / "found.json"],
+        budget=8,
+        baseline="small8",
+        storage=f"sqlite:///{tmp_path / 'study.db'}",
+    )
+    rows = {
+        (row["alu_operations"], row["alu_stages"], row["longest_burst"]) for row in found.points
+    }
+    names = {"": 1, PACKED_FOR_PYNQ[0].name: 4}
+    assert rows == {(name, names[name], burst) for name in names for burst in (8, 64)}
+    for row, machine in zip(found.points, found.machines, strict=True):
+        own = machine.config.alu_operations
+        assert row["alu_operations"] == " ".join(operation.name for operation in own)
+        assert row["machine"].endswith(PACKED_FOR_PYNQ[0].name) is bool(own)
+    found.report(tmp_path / "page.html")
+    assert PACKED_FOR_PYNQ[0].name in (tmp_path / "page.html").read_text("utf-8")
 
 
 def test_what_fields_bring(found: Search, printed: dict[str, Any]) -> None:
@@ -216,6 +245,14 @@ def test_one_objective_has_no_chart(found: Search) -> None:
             {"around": "ultra96"},
             ArgumentValueError,
             "around: ultra96 is no machine of the space small",
+        ),
+        (["digits"], {"operations": "found.json"}, ArgumentTypeError, "it must be a list of mach"),
+        (["digits"], {"operations": ["none.json"]}, ArgumentValueError, "none.json' is neither a"),
+        (
+            ["digits"],
+            {"operations": ["small8"]},
+            ArgumentValueError,
+            "small8: the machine small8 has no alu_operations to offer",
         ),
         (["digits"], {"beside": [tandem.Cpu()]}, ArgumentTypeError, "it must be an accelerator"),
         (["digits"], {"jobs": 2, "scheduler": "x:1"}, ArgumentValueError, "jobs or scheduler"),

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from tandem.hw.alu_terms import parse_term
 from tandem.hw.config import HardwareConfig
 from tandem.hw.custom_gates import lane_gates
-from tandem.hw.custom_operations import MOST_STAGES, CustomOperation, free_numbers
+from tandem.hw.custom_operations import MOST_STAGES, CustomOperation, free_opcodes
 from tandem.hw.custom_stages import stage_terms
-from tandem.hw.operations import ALU_OPCODE_BITS
 from tandem.hw.synthesis.estimate import resource_model
 from tandem.hw.synthesis.families import Family
 
@@ -76,10 +75,9 @@ def _slowest(operations: Sequence[CustomOperation], stages: int) -> int:
     return stage_terms(dict(enumerate(operations)), stages).slowest
 
 
-def free_opcodes(config: HardwareConfig) -> int:
-    """The number of opcodes of operations that a machine could still have."""
-    free = free_numbers(config.operations, 1 << ALU_OPCODE_BITS)
-    return len(free) - len(config.alu_operations)
+def opcodes_left(config: HardwareConfig) -> int:
+    """The number of operations that a machine could still have."""
+    return len(free_opcodes(config.features)) - len(config.alu_operations)
 
 
 def cost_of(config: HardwareConfig, operations: Sequence[CustomOperation]) -> SetCost:

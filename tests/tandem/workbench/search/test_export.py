@@ -18,6 +18,7 @@ from tandem.scripts.search.export import check_export
 from tandem.workbench.devices import Accelerator
 from tandem.workbench.search.export import export
 from tests.support.compiler.search.search_points import OBJECTIVES, point
+from tests.support.hw.found_machines import PACKED_FOR_PYNQ
 
 TINY: dict[str, Any] = {
     "log_block_in": 2,
@@ -60,6 +61,18 @@ def test_the_front_is_written(tmp_path: Path) -> None:
     # The same again leaves the same.
     export(tmp_path, found, {1: [record]})
     assert len(read_records(folder / "records.jsonl")[0]) == 1
+
+
+def test_a_machine_with_operations_is_written_with_them(tmp_path: Path) -> None:
+    own = {**TINY, "alu_operations": PACKED_FOR_PYNQ, "alu_stages": 4}
+    (folder,) = export(tmp_path, with_front([point(5, 7.0, **own)], OBJECTIVES), {})
+    config = load_config(folder / "config.json")
+    assert (config.alu_operations, config.alu_stages) == (PACKED_FOR_PYNQ, 4)
+    told = json.loads((folder / "point.json").read_text())["config"]
+    assert told["alu_operations"] == [PACKED_FOR_PYNQ[0].to_json()]
+    assert told["alu_stages"] == 4
+    files = [folder / name for name in (folder / "tandem.f").read_text().split()]
+    assert any("module tandem_custom_units" in file.read_text() for file in files)
 
 
 @pytest.mark.parametrize("inner", ["01/net.onnx", "01/old/net.onnx", "0123/a/b/net.onnx"])

@@ -15,12 +15,15 @@ from tandem.compiler.machines.accelerator.timed_streams import code_of
 from tandem.compiler.search.work import Group, Times
 from tandem.hw.config import HardwareConfig
 from tandem.hw.config_files import load_config
+from tandem.hw.custom_operations import CustomOperation
 from tandem.hw.isa import Program, work_of
 from tandem.hw.memory_model import DEFAULT_MEMORY, MemoryModel, parse_memory
 from tandem.runtime.artifact import Artifact, streams_of
 from tandem.workbench.devices import Accelerator
+from tandem.workbench.models import prepared_network
 from tandem.workbench.search.measure import MEASURING, NOT_RUN, Network, Task, reference, times_of
 from tests.support.compiler.models.digits import OPTIONS, prepared_digits
+from tests.support.hw.found_machines import FOUND_FOR_SMALL8, PACKED_FOR_PYNQ
 
 DIGITS = Network("digits", OPTIONS)
 
@@ -53,6 +56,23 @@ def test_cycles_are_those_of_the_artifact(memory: str) -> None:
         accelerator = Accelerator(machine, model, hiding=True)
         assert found.of(at) == ((accelerator.cycles(artifact(machine, model)),), "")
     assert found.cycles[0] != found.cycles[1]
+
+
+@pytest.mark.parametrize(
+    ("operations", "stages"), [(PACKED_FOR_PYNQ, 4), (FOUND_FOR_SMALL8, 4)], ids=["one", "two"]
+)
+def test_a_machine_with_operations(operations: tuple[CustomOperation, ...], stages: int) -> None:
+    """The network is quantised as the machine asks, and takes fewer passes: as when it is run."""
+    small = load_config("small8")
+    own = small.replace(alu_operations=operations, alu_stages=stages)
+    found = measured(own)
+    accelerator = Accelerator(own, DEFAULT_MEMORY)
+    prepared = prepared_network("digits", OPTIONS, accelerator)
+    assert found.of(0) == ((accelerator.cycles(accelerator.build(prepared)),), "")
+    plain = measured(small)
+    assert found.cycles[0][0] < plain.cycles[0][0]
+    assert found.work[0].alu_uops < plain.work[0].alu_uops
+    assert found.work[0].gemm_uops == plain.work[0].gemm_uops
 
 
 def test_the_work_of_layers() -> None:

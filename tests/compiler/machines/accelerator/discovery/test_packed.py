@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import pytest
 
 from tandem.compiler.machines.accelerator.discovery.candidates import Candidate, find_candidates
@@ -11,8 +14,10 @@ from tandem.compiler.machines.accelerator.discovery.chains import LayerChains
 from tandem.compiler.machines.accelerator.discovery.passes import PassTable
 from tandem.compiler.machines.accelerator.templates.custom_passes import Values, chain_cost, cover
 from tandem.hw.alu_formulas import prove_equal
-from tandem.hw.alu_terms import print_term
+from tandem.hw.alu_terms import Term, apply_operator, evaluate, fold, print_term
+from tandem.hw.custom_operations import CustomOperation
 from tests.compiler.machines.accelerator.discovery.cases import chain, packed_chain
+from tests.support.hw.scaled_operations import in_eight_bits
 
 LAYERS = (
     LayerChains("first", 1000, (chain(23, 0), packed_chain(15, 0))),
@@ -58,6 +63,44 @@ def test_proved(one: Candidate) -> None:
     """With any function in the product's place, what is added after the cut may be added before."""
     found = prove_equal(one.operation.result, one.sequence, one.operation.parameters)
     assert found.text == "proved"
+
+
+def _values(operation: CustomOperation) -> Iterator[dict[str, int]]:
+    """Some of the parameters, the limits among them."""
+    limits = {parameter.name: parameter.limits for parameter in operation.parameters}
+    for part in (0.0, 0.4, 1.0):
+        yield {name: low + round(part * (high - low)) for name, (low, high) in limits.items()}
+
+
+def _of_arrays(term: Term, values: Mapping[str, Any]) -> Any:
+    """The values of a term for arrays of operands."""
+    return fold(
+        term,
+        values.__getitem__,
+        np.int64,
+        lambda op, left, right: apply_operator(op, left, right, np.minimum, np.maximum),
+        lambda cast, value: np.asarray(cast.of(value)),
+    )
+
+
+@pytest.mark.parametrize("one", PACKED, ids=lambda one: one.operation.name)
+def test_all_pairs_of_eight_bits(one: Candidate) -> None:
+    """The operation is its steps for each two numbers of 8 bits: the factor has three of them, and
+    two are cut off."""
+    own = one.operation
+    small, steps = (
+        in_eight_bits(CustomOperation(own.name, term, own.parameters), 4)
+        for term in (own.result, one.sequence)
+    )
+    assert "uint3(int8(b)) + (int8(b) >> 3 << 3) >> 2" in print_term(small.result)
+    a, b = np.meshgrid(np.arange(-128, 128), np.arange(-128, 128))
+    for values in _values(small):
+        given = {**values, "a": a, "b": b}
+        difference = _of_arrays(small.result, given) - _of_arrays(steps.result, given)
+        assert not np.any(difference % 256), values
+    # The same as one by one.
+    some = {**values, "a": 77, "b": -99}
+    assert evaluate(small.result, some) == _of_arrays(small.result, some)
 
 
 def test_low_bits_that_count_are_not_packed() -> None:
