@@ -22,6 +22,10 @@ from tandem.compiler.machines.accelerator.discovery.chains import (
     probed_chains,
     probes_of,
 )
+from tandem.compiler.machines.accelerator.discovery.pass_counts import (
+    PassCounts,
+    network_counts,
+)
 from tandem.compiler.machines.accelerator.timed_streams import (
     TimedStream,
     simplified,
@@ -124,6 +128,11 @@ def chains(question: Question, config: HardwareConfig, limit: float) -> tuple[La
         function = quantised(question, probe)
         found = joined(found, probed_chains(function, question.device(probe).target()))
     return found
+
+
+def passes(question: Question, config: HardwareConfig) -> PassCounts:
+    """The cycles of the ALU's passes in a network, by what they are for. Raises as `build`."""
+    return network_counts(quantised(question, config), question.device(config).target())
 
 
 _FUNCTIONS: dict[object, Function] = {}
