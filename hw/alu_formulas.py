@@ -1,6 +1,7 @@
 """Terms as formulas of bit-vectors, and proofs by z3 that two of them are equal.
 
-Products are uninterpreted: one of equal factors is one number, of which only its limits are known.
+Products are uninterpreted: one of equal factors is one number, of which only its limits are known,
+and that zeros at the end of a factor, `x << 15`, are zeros at the end of the product.
 What is proved so holds of any function in a multiplier's place. z3 does not end on multipliers
 that two terms split differently; such a pair is not proved.
 """
@@ -127,6 +128,10 @@ class _Formulas:
         match term:
             case Cast():
                 return _cast(term, self.of(term.term))
+            case Binary(TermOp.MUL, Binary(TermOp.SHL, left, Number(zeros)), right) | Binary(
+                TermOp.MUL, left, Binary(TermOp.SHL, right, Number(zeros))
+            ):
+                return self.of(Binary(TermOp.MUL, left, right)) << zeros
             case Binary(op=TermOp.MUL):
                 return self._multiplied(term, self.of(term.left), self.of(term.right))
             case Binary():

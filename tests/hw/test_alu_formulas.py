@@ -31,6 +31,9 @@ def prove(left: str, right: str, *parameters: AluParameter) -> Verdict:
         ("a - b", "0 - (b - a)"),
         ("a ^ b", "(a | b) - (a & b)"),
         ("a << 2", "a + a + a + a"),
+        # Zeros at the end of a factor are at the end of the product.
+        ("(a * low << 15) + b", "int32(a * (low << 15)) + b"),
+        ("(a << 3) * (b << 2)", "a * b << 5"),
         # Flooring twice is flooring once: what `cut_products` rests on. Parameters have no sign.
         ("int32(a + (b << 8)) >> 8 >> shift", "int32(a + (b << 8)) >> 8 >> shift"),
     ],
@@ -45,6 +48,7 @@ def test_equal(left: str, right: str) -> None:
         ("a + b >> 1", "int32(a + b) >> 1"),
         ("min(max(a, low), 100)", "max(min(a, 100), low)"),
         ("a * b", "a * (b + 1)"),
+        ("a * (b << 2)", "a * b << 3"),
         ("sat32(a + b)", "int32(a + b)"),
         ("a >> shift", "a >> 31"),
         ("usat8(a)", "uint8(a)"),

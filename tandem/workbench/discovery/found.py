@@ -7,6 +7,7 @@ from typing import Any
 
 from tandem.compiler.machines.accelerator.discovery.candidates import Dropped
 from tandem.compiler.machines.accelerator.discovery.costs import SetCost
+from tandem.compiler.machines.accelerator.discovery.pass_counts import PassCounts
 from tandem.compiler.machines.accelerator.discovery.sets import RatedSet
 from tandem.hw.alu_terms import print_term
 from tandem.hw.config import HardwareConfig
@@ -109,6 +110,26 @@ class NetworkCycles:
 
 
 @dataclass(frozen=True, slots=True)
+class NetworkPasses:
+    """The cycles of the ALU's passes in a network on the base machine, by what they are for."""
+
+    model: str
+    counts: PassCounts
+
+    def as_json(self) -> dict[str, Any]:
+        """The counts in the command's JSON."""
+        return {
+            "model": self.model,
+            "requantisation": self.counts.numbers,
+            "residuals": self.counts.residuals,
+            "elementwise": self.counts.elementwise,
+            "windows": self.counts.windows,
+            "copies": self.counts.copies,
+            "dropped": list(self.counts.reasons),
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Area:
     """What the chosen operations take.
 
@@ -161,6 +182,8 @@ class Found:
         The base machine with the operations.
     candidates, dropped
         The number of candidates; and what does not fit the instruction.
+    passes
+        What the ALU does in the networks that the operations were chosen for.
     front
         The sets that no other beats in estimated cycles without more gates.
     greedy
@@ -174,6 +197,7 @@ class Found:
     area: Area
     candidates: int
     dropped: tuple[Dropped, ...]
+    passes: tuple[NetworkPasses, ...]
     front: tuple[FrontSet, ...]
     greedy: float
     judged: int
@@ -193,6 +217,7 @@ class Found:
             "area": self.area.as_json(),
             "candidates": self.candidates,
             "dropped": len(self.dropped),
+            "passes": [one.as_json() for one in self.passes],
             "front": [one.as_json() for one in self.front],
             "greedy": self.greedy,
             "judged": self.judged,

@@ -10,6 +10,7 @@ from tandem.base.cache import content_key
 from tandem.compiler.machines.accelerator.discovery.candidates import Candidate
 from tandem.compiler.machines.accelerator.discovery.chains import LayerChains
 from tandem.compiler.machines.accelerator.discovery.costs import SetCost, tables_of
+from tandem.compiler.machines.accelerator.discovery.pass_counts import PassCounts
 from tandem.compiler.tune.pool import Pool
 from tandem.hw.alu_terms import print_term
 from tandem.hw.config import HardwareConfig
@@ -19,7 +20,7 @@ from tandem.hw.synthesis.synthesize import synthesize
 from tandem.sim.rtl.design import verilog_of
 from tandem.workbench.discovery.judged import Judged
 from tandem.workbench.discovery.kept_chains import chains_from_json, chains_to_json
-from tandem.workbench.discovery.measure import Answer, Question, chains
+from tandem.workbench.discovery.measure import Answer, Question, chains, passes
 
 Say = Callable[[str], None]
 PROOF_SECONDS = 60.0
@@ -51,6 +52,17 @@ class Judges:
             rows = chains_to_json(chains(question, config, inf))
             self.judged.put(key, rows)
         return chains_from_json(rows)
+
+    def passes(self, question: Question, config: HardwareConfig) -> PassCounts:
+        """The cycles of a network's passes by what they are for, counted in this process. Raises as
+        `measure.passes`."""
+        key = content_key("passes", question.key(config))
+        counts = self.judged.get(key)
+        if counts is None:
+            self.say(f"{question.network.model}: counting its passes")
+            counts = asdict(passes(question, config))
+            self.judged.put(key, counts)
+        return PassCounts(**counts)
 
     def cycles(self, question: Question, configs: Sequence[HardwareConfig]) -> list[Answer]:
         """The exact cycles of a network on machines, in their order."""

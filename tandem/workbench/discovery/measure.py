@@ -21,6 +21,10 @@ from tandem.compiler.machines.accelerator.discovery.chains import (
     probed_chains,
     probes_of,
 )
+from tandem.compiler.machines.accelerator.discovery.pass_counts import (
+    PassCounts,
+    network_counts,
+)
 from tandem.compiler.machines.accelerator.timed_streams import (
     TimedStream,
     timed_streams,
@@ -128,6 +132,12 @@ def chains(question: Question, config: HardwareConfig, limit: float) -> tuple[La
         function = quantised(question.network, probe)
         found = joined(found, probed_chains(function, probe.target()))
     return found
+
+
+def passes(question: Question, config: HardwareConfig) -> PassCounts:
+    """The cycles of the ALU's passes in a network, by what they are for. Raises as `build`."""
+    device = question.device(config)
+    return network_counts(quantised(question.network, device), device.target())
 
 
 def _alu_cycles(stream: TimedStream) -> int:

@@ -46,6 +46,7 @@ from tandem.workbench.discovery.found import (
     FoundOperation,
     FrontSet,
     NetworkCycles,
+    NetworkPasses,
 )
 from tandem.workbench.discovery.judged import open_judged
 from tandem.workbench.discovery.judging import Judges, Say
@@ -103,6 +104,9 @@ def run(options: Options, say: Say) -> Found:
             # What cannot be compiled is told now, not when all is found.
             _base(judges, Question(network, options.memory), baseline)
         gathered = [judges.chains(one, baseline) for one in questions]
+        passes = [
+            NetworkPasses(one.network.model, judges.passes(one, baseline)) for one in questions
+        ]
         say("candidates")
         found = find_candidates(layer for layers in gathered for layer in layers)
         table = PassTable(gathered, found.candidates, baseline.acc_read_ports)
@@ -139,6 +143,7 @@ def run(options: Options, say: Say) -> Found:
             area,
             len(found.candidates),
             found.dropped,
+            tuple(passes),
             tuple(FrontSet(one, _texts(found, one.chosen)) for one in front(sets)),
             grown.ratio,
             len(judged),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tandem.compiler.machines.accelerator.discovery.candidates import Dropped
 from tandem.compiler.machines.accelerator.discovery.costs import SetCost, with_operations
+from tandem.compiler.machines.accelerator.discovery.pass_counts import PassCounts
 from tandem.compiler.machines.accelerator.discovery.sets import RatedSet
 from tandem.hw.config_files import load_config
 from tandem.hw.custom_operations import CustomOperation
@@ -13,6 +14,7 @@ from tandem.workbench.discovery.found import (
     FoundOperation,
     FrontSet,
     NetworkCycles,
+    NetworkPasses,
 )
 
 
@@ -40,6 +42,7 @@ def found_operations(model: str = "digits", after: int = 900) -> Found:
         area=Area(cost, "synthesis"),
         candidates=12,
         dropped=(Dropped((), "parameters of 19 bits"), Dropped((), "parameters of 19 bits")),
+        passes=(NetworkPasses(model, PassCounts(60, 20, 30, 90, 20, 10, results=5)),),
         front=(
             FrontSet(RatedSet((0,), (900,), 0.9, cost), ("int32(a + b) >> shift",)),
             FrontSet(RatedSet((), (1000,), 1.0, SetCost(0, 0, 0.0)), ()),

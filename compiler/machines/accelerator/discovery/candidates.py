@@ -5,7 +5,7 @@ the operation; one that differs is a parameter, as wide as its numbers need, or 
 most vectors have. Parameters have to fit the instruction's immediate; where they do not, the widest
 factor gets the bits that are left, or the candidate is dropped. Shifts begin at the least amount:
 `>> 8 >> shift`. Factors for each channel of products that are cut have 16 bits, or the low 15 of an
-operand whose others are an addend.
+operand whose others are an addend. A residual that is added to such an operand has eight bits.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TypeAlias
 
+from tandem.compiler.ir.dtypes import INT8
 from tandem.compiler.machines.accelerator.discovery.chains import (
     FACTOR_BITS,
     FIELD_BITS,
@@ -39,8 +40,12 @@ _NAMES: Mapping[tuple[AluOp, Role], str] = {
     (AluOp.MIN, Role.NUMBER): "high",
     (AluOp.ADD, Role.NUMBER): "addend",
     (AluOp.MUL, Role.NUMBER): "factor",
+    (AluOp.MUL, Role.MULTIPLE): "factor",
     (AluOp.ADD, Role.SCALED): "scale",
 }
+_OPERAND = Name("a")
+_OTHERS = {Role.MULTIPLE: "SCALE"}
+"""Names of steps that are not their operators'."""
 _MODULAR = (AluOp.ADD, AluOp.MUL)
 _NAME_LENGTH = 28
 """Of names without their numbers: of long runs the last steps are left out."""
@@ -49,16 +54,19 @@ _NAME_LENGTH = 28
 @dataclass(frozen=True, slots=True)
 class Step:
     """A step with its operand, over `b` and the operation's parameters; `cut` as of `ChainStep`.
-    What is `added` before the cut has as many zeros."""
+    What is `added` before the cut has as many zeros. The operand has `zeros` behind it."""
 
     op: TermOp
     operand: Term
     cut: int | None = None
     added: Term | None = None
+    zeros: int = 0
 
     def applied(self, term: Term) -> Term:
         """The exact result of the step on a term."""
         found = Binary(self.op, term, self.operand)
+        if self.zeros:
+            found = Binary(TermOp.SHL, found, Number(self.zeros))
         if self.added is not None:
             found = Binary(TermOp.ADD, found, self.added)
         return found if self.cut is None else Binary(TermOp.SHR, found, Number(self.cut))
@@ -66,7 +74,10 @@ class Step:
     @property
     def apart(self) -> tuple[Step, ...]:
         """The steps of the base instruction set, and of products that are cut: what is added is
-        added after the cut."""
+        added after the cut, and operands have their zeros."""
+        if self.zeros:
+            shifted = Binary(TermOp.SHL, self.operand, Number(self.zeros))
+            return (replace(self, operand=shifted, zeros=0),)
         if self.added is None or self.cut is None:
             return (self,)
         after = Binary(TermOp.SHR, self.added, Number(self.cut))
@@ -81,18 +92,21 @@ class Candidate:
     ----------
     steps
         What the operation replaces: each of them wraps at 32 bits.
+    first
+        What the steps begin with: an operand of as many bits as it has where they are.
     """
 
     operation: CustomOperation
     steps: tuple[Step, ...]
+    first: Term = _OPERAND
 
     @property
     def sequence(self) -> Term:
         """The steps as one term, in which the result of each wraps."""
-        term: Term = Name("a")
+        term = self.first
         for step in (part for whole in self.steps for part in whole.apart):
             operand = step.operand
-            if isinstance(operand, Binary):
+            if isinstance(operand, Binary) and step.op is not TermOp.MUL:
                 operand = Cast(BITS, True, operand)
             term = Cast(BITS, True, replace(step, operand=operand).applied(term))
         return term
@@ -215,13 +229,15 @@ def _candidate(
         for at, constant in enumerate(constants)
     ]
     steps = tuple(_steps(shape, terms, [least.get(at, 0) for at in range(len(terms))]))
+    residual = shape[0].role is Role.MULTIPLE
+    first = Cast(INT8.bits, True, Name("a")) if residual else _OPERAND
     base = _base_name(shape)
     name = base if not taken[base] else f"{base}_{taken[base] + 1}"
     try:
-        operation = CustomOperation(name, _term(steps), (*parameters.values(),))
+        operation = CustomOperation(name, _term(steps, first), (*parameters.values(),))
     except TermError as error:
         return Dropped(shape, str(error).partition(": ")[2])
-    return Candidate(operation, steps)
+    return Candidate(operation, steps, first)
 
 
 def _narrowed(
@@ -274,13 +290,15 @@ def _steps(shape: Shape, numbers: Sequence[Term], least: Sequence[int]) -> Itera
                 operand, lowest = next(left)
                 if lowest:
                     yield Step(TermOp.SHR, Number(lowest))
+            case Role.MULTIPLE:
+                yield Step(TermOp.MUL, next(left)[0], zeros=FIELD_BITS)
+                continue
         yield Step(TERM_OPS[step.op], operand, step.cut)
 
 
-def _term(steps: Sequence[Step]) -> Term:
-    """The steps as one term: it wraps where a sum or a product goes into anything else, and
-    where it would get too wide."""
-    term: Term = Name("a")
+def _term(steps: Sequence[Step], term: Term) -> Term:
+    """The steps as one term, which begins with `term`: it wraps where a sum or a product goes into
+    anything else, and where it would get too wide."""
     wide = False
     for step in steps:
         modular = step.op in (TermOp.ADD, TermOp.MUL)
@@ -295,9 +313,9 @@ def _term(steps: Sequence[Step]) -> Term:
 def _base_name(shape: Shape) -> str:
     """A name that tells the steps."""
     parts = [
-        ("CUT" if step.cut is not None else step.op.name)
+        ("CUT" if step.cut is not None else _OTHERS.get(step.role, step.op.name))
         + ("_ADD" if step.role is Role.PACKED else "")
-        + ("B" if step.role is not Role.NUMBER else "")
+        + ("" if step.role in (Role.NUMBER, Role.MULTIPLE) else "B")
         for step in shape
     ]
     name = "_".join(parts) if parts != ["ADDB"] else "ADD_SCALED"

@@ -7,8 +7,9 @@ shortest way through the chain.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import TypeAlias
 
 from tandem.compiler.machines.accelerator.discovery.candidates import Candidate
@@ -19,6 +20,7 @@ from tandem.compiler.machines.accelerator.templates.custom_passes import (
     Residual,
     ResidualSum,
     match_operation,
+    residual_steps,
 )
 from tandem.hw.alu_terms import Binary, Cast, Term, TermOp, subterms
 
@@ -27,6 +29,8 @@ Cost: TypeAlias = tuple[int, int, int]
 _NOTHING: Cost = 0, 0, 0
 _Edges: TypeAlias = Mapping[int, Sequence[tuple[int, Cost]]]
 """By the end of a run of steps, its begin, and what a pass over it costs."""
+_Key: TypeAlias = tuple[int, ...]
+"""The positions, ascending, of the candidate that covers a run, and of one over its residual."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +38,8 @@ class _Work:
     """The chains of one kind of layer, and the vectors of each network that go through them."""
 
     base: tuple[_Edges, ...]
-    own: tuple[Mapping[int, _Edges], ...]
-    """For each chain, by the candidate's position."""
+    own: tuple[Mapping[_Key, _Edges], ...]
+    """For each chain, by the candidates that it takes."""
     lengths: tuple[int, ...]
     vectors: Mapping[int, int]
     covering: frozenset[int]
@@ -66,7 +70,7 @@ class PassTable:
             for layer in layers:
                 vectors.setdefault(layer.chains, Counter())[number] += layer.vectors
         matcher = _Matcher(candidates)
-        edges: dict[Chain, tuple[_Edges, Mapping[int, _Edges]]] = {}
+        edges: dict[Chain, tuple[_Edges, Mapping[_Key, _Edges]]] = {}
         self._simplicity = [
             (sum(1 for _ in subterms(one.operation.result)), one.parameter_bits)
             for one in candidates
@@ -78,7 +82,7 @@ class PassTable:
                 if chain not in edges:
                     edges[chain] = _base_edges(chain), _own_edges(chain, matcher)
             base, own = zip(*(edges[chain] for chain in chains), strict=True)
-            covering = frozenset(one for each in own for one in each)
+            covering = frozenset(one for each in own for key in each for one in key)
             self._works.append(_Work(base, own, tuple(map(len, chains)), counts, covering))
 
     def cycles(self, chosen: Iterable[int]) -> tuple[int, ...]:
@@ -100,21 +104,24 @@ class PassTable:
         key = number, used
         if key not in self._costs:
             work = self._works[number]
+            keys = [(one,) for one in used] + [*combinations(used, 2)]
             ways = (
-                _shortest(length, (base, *(own[one] for one in used if one in own)))
+                _shortest(length, (base, *(own[each] for each in keys if each in own)))
                 for length, base, own in zip(work.lengths, work.base, work.own, strict=True)
             )
             self._costs[key] = min(way for way in ways if way is not None)
         return self._costs[key]
 
-    def coverage(self, candidate: int) -> frozenset[tuple[int, int, int, int, Cost]]:
-        """Where a candidate covers which steps, and at which cost: equal for candidates that no
-        layer tells apart."""
+    def coverage(self, candidate: int) -> frozenset[tuple[int, int, _Key, int, int, Cost]]:
+        """Where a candidate covers which steps, beside which other, and at which cost: equal for
+        candidates that no layer tells apart."""
         return frozenset(
-            (number, at, begin, end, cost)
+            (number, at, tuple(one for one in key if one != candidate), begin, end, cost)
             for number, work in enumerate(self._works)
             for at, own in enumerate(work.own)
-            for end, runs in own.get(candidate, {}).items()
+            for key, edges in own.items()
+            if candidate in key
+            for end, runs in edges.items()
             for begin, cost in runs
         )
 
@@ -163,12 +170,12 @@ def _base_edges(chain: Chain) -> _Edges:
     return found
 
 
-def _own_edges(chain: Chain, matcher: _Matcher) -> Mapping[int, _Edges]:
-    found: dict[int, dict[int, list[tuple[int, Cost]]]] = {}
+def _own_edges(chain: Chain, matcher: _Matcher) -> Mapping[_Key, _Edges]:
+    found: dict[_Key, dict[int, list[tuple[int, Cost]]]] = {}
     for begin in range(len(chain)):
         for end in range(begin + 1, len(chain) + 1):
-            for number, cost in matcher.matches(chain[begin:end]):
-                found.setdefault(number, {}).setdefault(end, []).append((begin, cost))
+            for key, cost in matcher.matches(chain[begin:end]):
+                found.setdefault(key, {}).setdefault(end, []).append((begin, cost))
     return found
 
 
@@ -182,10 +189,12 @@ class _Matcher:
             counts = _operators(one.operation.result)
             by_operators.setdefault(frozenset(counts.items()), []).append(number)
         self._groups = [(Counter(dict(counts)), of) for counts, of in by_operators.items()]
-        self._known: dict[Chain, tuple[tuple[int, Cost], ...]] = {}
+        self._known: dict[Chain, tuple[tuple[_Key, Cost], ...]] = {}
+        self._over: dict[ResidualSum, tuple[tuple[int, ChainPass], ...]] = {}
 
-    def matches(self, run: Chain) -> tuple[tuple[int, Cost], ...]:
-        """Pairs of a candidate that does a run in one pass, and what that costs."""
+    def matches(self, run: Chain) -> tuple[tuple[_Key, Cost], ...]:
+        """Pairs of a candidate that does a run in one pass, maybe with another one that does all
+        that is ahead of it over the residual, and what that costs."""
         if run not in self._known:
             needed = Counter(TERM_OPS[step.op] for step in run if not step.identity)
             if run[0].cut is not None:
@@ -201,11 +210,30 @@ class _Matcher:
                 for number in group
             )
             self._known[run] = tuple(
-                (number, _cost(made))
+                found
                 for number in numbers
                 if (made := match_operation(self._operations[number], run)) is not None
+                for found in self._ways(number, made)
             )
         return self._known[run]
+
+    def _ways(self, number: int, made: ChainPass) -> Iterator[tuple[_Key, Cost]]:
+        """A candidate's pass as it is, and with each other candidate's over its residual."""
+        yield (number,), _cost(made)
+        if isinstance(made.second, ResidualSum):
+            for other, only in self._over_residual(made.second):
+                yield tuple(sorted({number, other})), _cost(replace(made, before=(only,)))
+
+    def _over_residual(self, operand: ResidualSum) -> tuple[tuple[int, ChainPass], ...]:
+        """The candidates that make an operand of the residual's values in one pass."""
+        if operand not in self._over:
+            steps, limits = residual_steps(operand), (operand.residual.low, operand.residual.high)
+            self._over[operand] = tuple(
+                (number, made)
+                for number, operation in enumerate(self._operations)
+                if (made := match_operation(operation, steps, limits)) is not None
+            )
+        return self._over[operand]
 
 
 def _operators(term: Term) -> Counter[TermOp]:

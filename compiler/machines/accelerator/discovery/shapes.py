@@ -3,6 +3,7 @@
 A step of a run has its operator, and what it takes beside the result of the step before is the
 operation's second operand, that operand times a number, or a number. A product that is cut, and the
 sums after it whose low bits are zeros, may be one step: parts of one operand are what it takes.
+What makes such an operand of the residual's values is a run, too, which begins with the residual.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from enum import Enum
 from itertools import product
 from typing import TypeAlias
 
-from tandem.compiler.machines.accelerator.discovery.chains import packable
+from tandem.compiler.machines.accelerator.discovery.chains import FIELD_BITS, packable
 from tandem.compiler.machines.accelerator.templates.custom_passes import (
     ChainStep,
     Residual,
@@ -31,11 +32,13 @@ class Role(Enum):
     NUMBER = "number"
     PACKED = "parts of b"
     """Of a product that is cut: the factor and an addend, which the steps after it add."""
+    MULTIPLE = "number << 15"
+    """Of a residual: its factor beside another one below."""
 
     @property
     def has_number(self) -> bool:
         """Whether there is a number, which a parameter may be."""
-        return self in (Role.SCALED, Role.NUMBER)
+        return self in (Role.SCALED, Role.NUMBER, Role.MULTIPLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,8 @@ def occurrences(steps: Sequence[ChainStep]) -> Iterator[Occurrence]:
                 for length in (2, 3):
                     if length <= len(run) and packable(run[:length]):
                         yield from _packed(run, length)
+                if len(run) == 3 and packable(run):
+                    yield from _over_residual(run)
 
 
 def _of_run(run: Sequence[ChainStep]) -> Iterator[Occurrence]:
@@ -94,6 +99,18 @@ def _packed(run: Sequence[ChainStep], length: int) -> Iterator[Occurrence]:
         numbers.append(found[0])
     rest = (ShapeStep(step.op, Role.NUMBER, step.cut) for step in run[length:])
     yield Occurrence((ShapeStep(AluOp.MUL, Role.PACKED, run[0].cut), *rest), (*numbers,))
+
+
+def _over_residual(run: Sequence[ChainStep]) -> Iterator[Occurrence]:
+    """What the residual of a product that is cut and sums goes through before its use: a product,
+    and the sum with the operand for each channel."""
+    for step in run:
+        match step.operand:
+            case Residual(multiplier=multiplier) if run[0].cut is not None:
+                steps = ShapeStep(AluOp.MUL, Role.MULTIPLE), ShapeStep(AluOp.ADD, Role.SECOND)
+                yield Occurrence(steps, (multiplier << run[0].cut >> FIELD_BITS,))
+            case _:
+                pass
 
 
 def _roles(step: ChainStep) -> Iterator[tuple[Role, int | None]]:

@@ -100,20 +100,31 @@ class ChainPass:
         The second operand; None of an operation without one.
     parameters
         What the operation's parameters are, as an immediate; None if it has none.
+    before
+        Passes over the residual before its use, if operations of the machine's own are among them.
     """
 
     op: AnyOperation
     second: Operand | None
     parameters: int | None = None
+    before: tuple[ChainPass, ...] | None = None
+
+    @property
+    def ahead(self) -> tuple[ChainPass, ...]:
+        """The passes over the residual before its use; none without one."""
+        if self.before is not None:
+            return self.before
+        steps = residual_steps(self.second)
+        return tuple(ChainPass(step.op, step.operand) for step in steps if not step.identity)
 
     @property
     def cost(self) -> tuple[int, int]:
         """Passes, those over the residual before its use among them; and operands in ACC."""
         match self.second:
-            case Residual(multiplier=multiplier):
-                return 1 + (multiplier != 1), 0
-            case ResidualSum(residual=Residual(multiplier=multiplier)):
-                return 2 + (multiplier != 1), 1 + (not is_immediate(multiplier))
+            case Residual():
+                return 1 + len(self.ahead), 0
+            case ResidualSum():
+                return 1 + len(self.ahead), sum(one.cost[1] for one in self.ahead)
             case Values(numbers=numbers) if self.parameters is None:
                 common = self.second.common
                 return 1, int(common is None or not is_immediate(numbers[0]))
@@ -121,6 +132,18 @@ class ChainPass:
                 return 1, 1
             case None:
                 return 1, 0
+
+
+def residual_steps(operand: Operand | None) -> tuple[ChainStep, ...]:
+    """The steps that make an operand of the residual's values; none of another operand."""
+    match operand:
+        case Residual(multiplier=factor):
+            return (ChainStep(AluOp.MUL, Values((factor,)), factor == 1),)
+        case ResidualSum(values=values, residual=residual):
+            added = ChainStep(AluOp.ADD, values, not any(values.numbers))
+            return (*residual_steps(residual), added)
+        case _:
+            return ()
 
 
 def is_immediate(number: int) -> bool:
@@ -135,25 +158,32 @@ def chain_cost(passes: Sequence[ChainPass]) -> tuple[int, int]:
     return sum(count for count, _ in costs), sum(tensors for _, tensors in costs)
 
 
+Limits: TypeAlias = tuple[int, int]
+"""The least and the greatest value of what the steps begin with."""
+
+
 def cover(
-    steps: Sequence[ChainStep], operations: Sequence[CustomOperation]
+    steps: Sequence[ChainStep],
+    operations: Sequence[CustomOperation],
+    limits: Limits | None = None,
 ) -> tuple[ChainPass, ...] | None:
     """The passes that do all steps: as few as possible, then with few operands in ACC. None if a
-    step can be done by no pass: a product that is cut."""
+    step can be done by no pass: a product that is cut. `limits` are of what the steps begin with,
+    if they are known."""
     best: list[tuple[ChainPass, ...] | None] = [()]
     for end in range(1, len(steps) + 1):
         found = (
             (*ahead, *made)
             for begin, ahead in enumerate(best)
             if ahead is not None
-            for made in _passes(steps[begin:end], operations)
+            for made in _passes(steps[begin:end], operations, None if begin else limits)
         )
         best.append(min(found, key=chain_cost, default=None))
     return best[-1]
 
 
 def _passes(
-    steps: Sequence[ChainStep], operations: Sequence[CustomOperation]
+    steps: Sequence[ChainStep], operations: Sequence[CustomOperation], limits: Limits | None
 ) -> Iterator[tuple[ChainPass, ...]]:
     """Ways to do a run of steps by one pass, or by none."""
     if all(step.identity for step in steps):
@@ -161,9 +191,22 @@ def _passes(
     if len(steps) == 1 and steps[0].cut is None:
         yield (ChainPass(steps[0].op, steps[0].operand),)
     for operation in operations:
-        found = match_operation(operation, steps)
+        found = match_operation(operation, steps, limits)
         if found is not None:
-            yield (found,)
+            yield (_with_residual(found, operations),)
+
+
+def _with_residual(one: ChainPass, operations: Sequence[CustomOperation]) -> ChainPass:
+    """The pass, with operations over its residual where these save passes."""
+    match one.second:
+        case ResidualSum(residual=residual):
+            limits = residual.low, residual.high
+            made = cover(residual_steps(one.second), operations, limits)
+            if made is not None and len(made) < len(one.ahead):
+                return replace(one, before=made)
+        case _:
+            pass
+    return one
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,9 +249,13 @@ class _Bound:
         return ResidualSum(values, residual)
 
 
-def match_operation(operation: CustomOperation, steps: Sequence[ChainStep]) -> ChainPass | None:
-    """The pass by which an operation does a run of steps; None if its term is another."""
-    found = next(_chain(operation, operation.result, len(steps), steps, _Bound(), wraps=True), None)
+def match_operation(
+    operation: CustomOperation, steps: Sequence[ChainStep], limits: Limits | None = None
+) -> ChainPass | None:
+    """The pass by which an operation does a run of steps; None if its term is another. `limits` are
+    of what the steps begin with, if they are known."""
+    result = operation.result if limits is None else _uncast(operation.result, limits)
+    found = next(_chain(operation, result, len(steps), steps, _Bound(), wraps=True), None)
     if found is None or found.parameters.keys() != {one.name for one in operation.parameters}:
         return None
     try:
@@ -219,6 +266,21 @@ def match_operation(operation: CustomOperation, steps: Sequence[ChainStep]) -> C
         return None
     immediate = operation.immediate(found.parameters) if operation.parameters else None
     return ChainPass(operation, second, immediate)
+
+
+def _uncast(term: Term, limits: Limits) -> Term:
+    """The term without casts of the first operand that change none of its values."""
+    match term:
+        case Cast(saturates=False, term=Name(name="a")):
+            (low, high), (least, greatest) = term.limits, limits
+            return Name("a") if low <= least and greatest <= high else term
+        case Cast():
+            return replace(term, term=_uncast(term.term, limits))
+        case Binary():
+            left, right = (_uncast(part, limits) for part in (term.left, term.right))
+            return replace(term, left=left, right=right)
+        case _:
+            return term
 
 
 def _chain(
@@ -261,6 +323,8 @@ def _chain(
         return
     if count and term.op is TermOp.SHR and steps[count - 1].op is AluOp.SHR:
         yield from _shifts(operation, term, count, steps, bound)
+    if count and term.op is TermOp.SHL and steps[count - 1].op is AluOp.MUL:
+        yield from _multiple(operation, term, count, steps, bound)
     wraps = wraps and term.op in _MODULAR
     for rest, side in ((term.left, term.right), (term.right, term.left)):
         if "a" not in names_of(rest) or "a" in names_of(side):
@@ -329,6 +393,26 @@ def _sum_of(steps: Sequence[ChainStep], cut: int) -> Operand | None:
             return ResidualSum(values, replace(residual, multiplier=residual.multiplier << cut))
         case _:
             return None
+
+
+def _multiple(
+    operation: CustomOperation,
+    term: Binary,
+    count: int,
+    steps: Sequence[ChainStep],
+    bound: _Bound,
+) -> Iterator[_Bound]:
+    """As `_chain`, modulo 2^32, where the last step is a product with a factor that ends in zeros:
+    these are at the end of the product."""
+    match term.right, steps[count - 1].operand:
+        case Number(value=zeros), Values(numbers=numbers):
+            if not any(number % (1 << zeros) for number in numbers):
+                short = Values(tuple(number >> zeros for number in numbers))
+                last = replace(steps[count - 1], operand=short)
+                own = (*steps[: count - 1], last)
+                yield from _chain(operation, term.left, count, own, bound, wraps=True)
+        case _:
+            pass
 
 
 def _shifts(

@@ -16,14 +16,15 @@ from tandem.compiler.machines.accelerator.templates.alu_lowering import (
     requantisation_chains,
 )
 from tandem.compiler.machines.accelerator.templates.custom_passes import (
-    Residual as ChainResidual,
-)
-from tandem.compiler.machines.accelerator.templates.custom_passes import (
+    ChainPass,
     ResidualSum,
     Values,
     chain_cost,
     cover,
     is_immediate,
+)
+from tandem.compiler.machines.accelerator.templates.custom_passes import (
+    Residual as ChainResidual,
 )
 from tandem.compiler.machines.accelerator.templates.cut_products import cut_chains
 from tandem.compiler.machines.accelerator.templates.epilogue import (
@@ -143,18 +144,24 @@ def _covered_passes(
     chains = (*requantisation_chains(spec), *cut_chains(spec, operations))
     covers = (cover(steps, operations) for steps in chains)
     best = min((found for found in covers if found is not None), key=chain_cost)
+    return _of_chain(best, channels, config, "operand")
+
+
+def _of_chain(
+    chain: Sequence[ChainPass], channels: int, config: HardwareConfig, prefix: str
+) -> tuple[tuple[AluPass, ...], Arguments]:
+    """Passes of a chain, and their arguments, whose names begin with `prefix`."""
     passes: list[AluPass] = []
     tensors: dict[str, NDArray[np.generic]] = {}
     immediates: dict[str, int] = {}
-    for number, step in enumerate(best):
-        name, parameters = f"operand_{number}", None
+    for number, step in enumerate(chain):
+        name, parameters = f"{prefix}_{number}", None
         if step.parameters is not None:
-            parameters = f"parameters_{number}"
+            parameters = name.replace("operand", "parameters", 1)
             immediates[parameters] = step.parameters
         match step.second:
             case ChainResidual() | ResidualSum():
-                scaled = _over_residual(step.second)
-                before, numbers = _passes(scaled, channels, config, f"{name}_skip")
+                before, numbers = _of_chain(step.ahead, channels, config, f"{name}_skip")
                 kind, dtype, operand = OperandKind.ELEMENT, INT8, "skip"
                 tensors |= numbers.tensors
                 immediates |= numbers.immediates
@@ -169,17 +176,6 @@ def _covered_passes(
                 kind, before, dtype, operand = OperandKind.NONE, (), INT32, ""
         passes.append(AluPass(step.op, operand, kind, dtype, before, parameters))
     return tuple(passes), Arguments(tensors, immediates)
-
-
-def _over_residual(operand: ChainResidual | ResidualSum) -> list[AluOperation]:
-    """What makes the operand of the residual's values."""
-    match operand:
-        case ResidualSum(values=values, residual=residual):
-            return [*_over_residual(residual), AluOperation.of(AluOp.ADD, values.numbers)]
-        case ChainResidual(multiplier=1):
-            return []
-        case ChainResidual(multiplier=multiplier):
-            return [AluOperation.of(AluOp.MUL, [multiplier])]
 
 
 def _per_lane(values: Sequence[int], channels: int, config: HardwareConfig) -> NDArray[np.generic]:

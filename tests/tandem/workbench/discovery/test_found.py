@@ -31,3 +31,9 @@ def test_json() -> None:
     assert found["area"]["source"] == "synthesis"
     assert found["front"][1]["operations"] == []
     assert found["dropped"] == 2
+    (passes,) = found["passes"]
+    assert (passes["requantisation"], passes["residuals"], passes["windows"]) == (60, 20, 110)
+    assert passes["dropped"] == [
+        "counts: reductions take 110 cycles, 90 of them a term each: no more than 25 can be saved",
+        "counts: copies and passes over them take 10 cycles: no more than 5 can be saved",
+    ]

@@ -16,7 +16,7 @@ from tandem.hw.config_files import load_config
 from tandem.hw.custom_operations import CustomOperation
 from tandem.hw.memory_model import parse_memory
 from tandem.workbench.discovery import measure
-from tandem.workbench.discovery.measure import Question, answer, chains
+from tandem.workbench.discovery.measure import Question, answer, chains, passes
 from tandem.workbench.models import ModelOptions
 from tandem.workbench.search.measure import Network
 
@@ -34,6 +34,14 @@ def test_an_answer() -> None:
     assert 0 < sum(5 * layer.vectors for layer in own) <= 1.5 * found.alu
     cut = [step.cut for layer in own for chain in layer.chains for step in chain]
     assert {*cut} > {None, 8}
+
+
+def test_what_passes_are_for() -> None:
+    """Counted in loops, they are what the streams' instructions issue."""
+    found = passes(FAST, CONFIG)
+    assert found.total == answer(FAST, CONFIG, inf).alu
+    assert min(found.numbers, found.residuals, found.terms, found.copies) > 0
+    assert found.saved_of_windows == found.results < found.terms
 
 
 def test_a_network_that_is_refused() -> None:

@@ -103,6 +103,39 @@ def test_all_pairs_of_eight_bits(one: Candidate) -> None:
     assert evaluate(small.result, some) == _of_arrays(small.result, some)
 
 
+def test_the_operand_of_a_residual_is_an_operation() -> None:
+    """It saves a pass of the three that a residual takes, beside the operation that it is for."""
+    at = TEXTS.index("(int8(a) * 3 << 15) + b")
+    one = FOUND[at]
+    assert one.operation.name == "SCALE_ADDB"
+    assert print_term(one.sequence) == "int32(int32(int8(a) * (3 << 15)) + b)"
+    assert prove_equal(one.operation.result, one.sequence, ()).text == "proved"
+    whole = TEXTS.index(f"min(max({PRODUCT} >> 13 >> shift, low), 127)")
+    assert TABLE.cycles((at,)) == TABLE.cycles(())
+    both = sorted((at, whole))
+    assert TABLE.cycles(both) == (1000, 200)
+    (steps,) = (steps for steps in LAYERS[1].chains if steps[0].cut is not None)
+    made = cover(steps, [FOUND[number].operation for number in both])
+    assert made is not None
+    assert chain_cost(made)[0] == 2
+    assert at in TABLE.distinct()
+    assert TABLE.layers_of(at) == 1
+
+
+def test_factors_of_residuals_are_a_parameter() -> None:
+    """Where they differ, as wide as they need; without a residual there is no such operation."""
+    layers = [
+        LayerChains("one", 1, (packed_chain(13, 0, residual=3 << 7),)),
+        LayerChains("other", 1, (packed_chain(13, 0, residual=200 << 7),)),
+    ]
+    found = find_candidates(layers).candidates
+    scales = [one.operation for one in found if one.operation.name.startswith("SCALE")]
+    assert print_term(scales[0].result) == "(int8(a) * factor << 15) + b"
+    assert [each.type_text for each in scales[0].parameters] == ["uint8"]
+    plain = find_candidates([LAYERS[0]]).candidates
+    assert not [one for one in plain if one.operation.name.startswith("SCALE")]
+
+
 def test_low_bits_that_count_are_not_packed() -> None:
     product, added, *rest = packed_chain(15, 0)
     odd_sum = replace(added, operand=Values((-128, 127 << 6)))

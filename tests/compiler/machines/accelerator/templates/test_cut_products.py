@@ -49,6 +49,9 @@ WHOLE = operation(
 )
 
 
+SCALE = operation("SCALE", "(int8(a) * factor << 15) + b", factor="uint10")
+
+
 def best(spec: RequantSpec, *operations: CustomOperation) -> tuple[ChainPass, ...] | None:
     found = [cover(steps, operations) for steps in cut_chains(spec, operations)]
     return min((one for one in found if one is not None), key=chain_cost, default=None)
@@ -146,6 +149,29 @@ def test_a_residual_in_the_operand_of_all_numbers() -> None:
     assert best(replace(spec, residuals=(Residual(1 << 26, -31, 31),)), WHOLE) is not None
 
 
+def test_one_pass_over_the_residual() -> None:
+    """Two passes then: an operation makes the operand of the residual, which has eight bits."""
+    residual = Residual(3 << 15, -100, 50)
+    spec = RequantSpec((3, 30_000), (1 << 15, -1 << 20), 20, -128, 127, 1 << 22, (residual,))
+    found = best(spec, WHOLE, SCALE)
+    assert names(found) == ["WHOLE"]
+    assert found is not None
+    (over,) = found[0].ahead
+    assert (over.op, over.second) == (SCALE, Values((1 << 15 | 3, (-1 << 20) | 30_000)))
+    assert SCALE.values_of(over.parameters or 0) == {"factor": 3}
+    assert chain_cost(found) == (2, 1)
+    # A constant in the factor's place, and a residual whose cast would change it.
+    fixed = operation("FIXED", "b + (a * 3 << 15)")
+    assert chain_cost(best(spec, WHOLE, fixed) or ()) == (2, 1)
+    short = operation("SHORT", "(int7(a) * factor << 15) + b", factor="uint10")
+    assert chain_cost(best(spec, WHOLE, short) or ()) == (3, 2)
+    # A factor of eleven bits, and one with fewer zeros than are put behind it.
+    wide = replace(spec, residuals=(Residual(1 << 25, -31, 31),))
+    assert chain_cost(best(wide, WHOLE, SCALE) or ()) == (3, 2)
+    more = operation("MORE", "(int8(a) * factor << 16) + b", factor="uint10")
+    assert chain_cost(best(spec, WHOLE, more) or ()) == (3, 2)
+
+
 @st.composite
 def specs(draw: st.DrawFn) -> RequantSpec:
     """Requantisations of real scales, as quantisation makes them for such machines."""
@@ -168,7 +194,7 @@ def specs(draw: st.DrawFn) -> RequantSpec:
 @given(specs(), st.data())
 def test_covers_are_exact(spec: RequantSpec, data: st.DataObject) -> None:
     first, last = spec.limits
-    operations = data.draw(st.permutations((HIGH, CLIP, ANY, TOP, PACKED, WHOLE)))
+    operations = data.draw(st.permutations((HIGH, CLIP, ANY, TOP, PACKED, WHOLE, SCALE)))
     for steps in cut_chains(spec, operations):
         made = cover(steps, operations)
         if made is None:

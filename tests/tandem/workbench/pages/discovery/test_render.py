@@ -29,6 +29,8 @@ def test_the_tables() -> None:
     ]
     assert rows["models"][1] == ["digits", "20.0%", "1,000", "900", "0.900", "800", "50.0%"]
     assert rows["models"][2][0] == "other, held out"
+    assert rows["passes"][1][:6] == ["digits", "60", "20", "30", "110", "10"]
+    assert "no more than 25 can be saved" in rows["passes"][1][6]
     assert rows["dropped"][1] == ["parameters of 19 bits", "2"]
 
 

@@ -20,10 +20,8 @@ def passed(x: int, k: int, channel: int, passes: tuple[ChainPass, ...]) -> int:
     """What passes make of an accumulator and a residual, by the machine's own words."""
     for one in passes:
         match one.second:
-            case Residual(multiplier=multiplier):
-                second = AluOp.MUL.apply(k, multiplier)
-            case ResidualSum(values=Values(numbers=numbers), residual=Residual(multiplier=scale)):
-                second = AluOp.ADD.apply(AluOp.MUL.apply(k, scale), numbers[channel % len(numbers)])
+            case Residual() | ResidualSum():
+                second = passed(k, 0, channel, one.ahead)
             case Values(numbers=numbers):
                 second = numbers[channel % len(numbers)]
             case None:
