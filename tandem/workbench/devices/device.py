@@ -9,7 +9,8 @@ from importlib.metadata import version
 from typing import Any, ClassVar, Self
 
 from tandem.compiler.driver.compile_onnx import PreparedNetwork
-from tandem.compiler.plan.target import Target, TunedChoices
+from tandem.compiler.plan.target import Target
+from tandem.compiler.plan.tuned_choices import TunedChoices
 from tandem.compiler.quantise.compressed_network import LayerCosts
 from tandem.compiler.tune.best_known import BestKnown, of_machine
 from tandem.compiler.tune.decision import Decisions
