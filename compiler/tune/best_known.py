@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from math import inf
 from typing import Any
 
@@ -38,6 +39,23 @@ class BestKnown(TunedChoices):
 
     def knows(self, template: Any) -> bool:
         return any(name == template.name for name, _ in self._best)
+
+
+@dataclass(frozen=True, eq=False)
+class OfFallbacks(TunedChoices):
+    """Of known choices those of templates that take what no other one does: with them a network has
+    the same layers on the machine, with the compiler's own choices where there are any."""
+
+    known: TunedChoices
+
+    def choice(self, template: Any, workload: Any) -> Choice | None:
+        return self.known.choice(template, workload) if template.is_fallback else None
+
+    def cost(self, template: Any, workload: Any) -> float:
+        return self.known.cost(template, workload) if template.is_fallback else inf
+
+    def knows(self, template: Any) -> bool:
+        return bool(template.is_fallback) and self.known.knows(template)
 
 
 def best_record(records: Iterable[Record]) -> Record | None:

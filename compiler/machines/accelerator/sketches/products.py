@@ -301,7 +301,7 @@ class ProductOnArray(AcceleratorTemplate[ProductLayer]):
         results = prod(product.extents[axis] for axis in product.inner)
         return WorkCounts.of(
             output,
-            workload.epilogue,
+            Epilogue(workload.passes),
             ones.astype(np.bool_),
             tuple(loads),
             np.ones(len(choices)),
