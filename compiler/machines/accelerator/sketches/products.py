@@ -20,6 +20,7 @@ from tandem.compiler.graph.attributes import Attributes
 from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.nodes import Call, Let
 from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.operators.quantised import Requantise
 from tandem.compiler.graph.types import TensorType
 from tandem.compiler.ir.dtypes import INT8
 from tandem.compiler.layouts.layout import Layout
@@ -62,7 +63,7 @@ DATA, WEIGHTS = "data", "weight"
 """The operands of a product, and their names in its program."""
 _LARGEST_TERM: Final = int(INT8.low) ** 2
 _CHANNELS: Final = {"conv2d": 1}
-"""The axis of channels of an operator's results, if that is not the last one."""
+"""The axis of channels of an operator's results that has whole lanes, if not the last one."""
 _OPERATORS: Final = ("matmul", "dense", "conv2d")
 _RANKS: Final = tuple(range(1, 9))
 
@@ -134,11 +135,6 @@ class PlainProduct:
         """Useful multiply-accumulates."""
         return macs_of([self.sums])
 
-    @property
-    def channels(self) -> int:
-        """The axis of channels of its results."""
-        return _CHANNELS.get(self.operator, len(self.sums.shape) - 1)
-
 
 @dataclass(frozen=True, slots=True)
 class ProductLayer:
@@ -146,12 +142,15 @@ class ProductLayer:
 
     Attributes
     ----------
+    channels
+        The axis of channels, for which the passes have a number each.
     config
         The machine that computes it.
     """
 
     plain: PlainProduct
     passes: tuple[EpiloguePass, ...]
+    channels: int
     config: HardwareConfig
 
     @staticmethod
@@ -168,10 +167,10 @@ class ProductLayer:
         plain = PlainProduct.of(match, shapes)
         sums = plain.sums
         terms = plain.macs // prod(sums.shape)
-        channels = sums.shape[plain.channels]
+        channels = _channels(match, plain.operator, len(sums.shape))
         spec = requantisation(match, terms * _LARGEST_TERM)
-        passes, numbers = epilogue_passes(spec, channels, machine.config)
-        return ProductLayer(plain, passes, machine.config), numbers
+        passes, numbers = epilogue_passes(spec, sums.shape[channels], machine.config)
+        return ProductLayer(plain, passes, channels, machine.config), numbers
 
     @property
     def blocks(self) -> BlockedExpression:
@@ -198,10 +197,19 @@ class ProductLayer:
         return product_of(self.sketch.computation, AcceleratorTarget.of(self.config))
 
 
+def _channels(match: Match, operator: str, rank: int) -> int:
+    """The axis of channels: that of different numbers, or any where there is one for all."""
+    given = match.attributes(operator_of(match.lets[-1]), Requantise)
+    numbers = (match.constant(name).array for name in ("multiplier", "addend"))
+    if any(each.size > 1 for each in numbers):
+        return given.axis % rank
+    return _CHANNELS.get(operator, rank - 1)
+
+
 @lru_cache(maxsize=256)
 def _in_blocks(layer: ProductLayer) -> BlockedExpression | Refusal:
     plain = layer.plain
-    output, _ = Epilogue(layer.passes).compute(plain.sums, plain.channels)
+    output, _ = Epilogue(layer.passes).compute(plain.sums, layer.channels)
     try:
         return blocked(output, output, AcceleratorTarget.of(layer.config))
     except Refusal as refusal:
