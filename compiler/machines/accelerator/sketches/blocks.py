@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from math import prod
 from typing import Final
 
 import numpy as np
@@ -68,10 +67,7 @@ class BlockedExpression:
         """The values of an input in blocks."""
         if name not in self.layouts:
             return values
-        layout = self.layouts[name]
-        found = np.zeros(prod(layout.stored_shape(values.shape)), values.dtype)
-        found[layout.positions(values.shape)] = values
-        stored = found.reshape(layout.stored_shape(values.shape))
+        stored = self.layouts[name].packed(values)
         return stored.repeat(self.spread.get(name, 1), axis=-2) if stored.ndim > 1 else stored
 
     def unpacked(self, values: NDArray[np.generic]) -> NDArray[np.generic]:
