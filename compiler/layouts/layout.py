@@ -189,6 +189,13 @@ class Layout:
                     assert_never(part)
         return found
 
+    def packed(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Elements as they are stored, with zeros for padding; of no layout of planes."""
+        shape = self.stored_shape(values.shape)
+        found = np.zeros(prod(shape), values.dtype)
+        found[self.positions(values.shape)] = values
+        return found.reshape(shape)
+
 
 def in_blocks(axis: int, size: int, *, zero: bool = False) -> tuple[Part, Part]:
     """The outer and the inner part of an axis in blocks; blocks of one are the whole axis."""

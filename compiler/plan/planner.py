@@ -209,7 +209,9 @@ def tuned_choice(
 
     Choices of another version or of other restrictions may not be: the cost model's is taken then.
     """
-    choice = target.tuned.choice(template, workload) if target.tuned else None
+    if target.tuned is None:
+        return None
+    choice = template.recorded_choice(workload, target.machine, target.tuned)
     if choice is None:
         return None
     space = space_of_choice(template, workload, target.machine, choice, dict(target.settings))
@@ -393,12 +395,16 @@ class Planner:
         key = template, workload
         if key not in self._choices:
             try:
-                self._choices[key] = tuned_choice(self.target, template, workload) or best_choice(
-                    self.target, template, workload
-                )
+                self._choices[key] = self._chosen(template, workload)
             except Refusal as refusal:
                 self._choices[key] = refusal
         found = self._choices[key]
         if isinstance(found, Refusal):
             raise found
         return found
+
+    def _chosen(self, template: ScheduleTemplate[Any, Any], workload: Any) -> Choice:
+        known = tuned_choice(self.target, template, workload)
+        if known is None and template.only_recorded:
+            raise Refusal(f"no record has a schedule for it by {template.name}")
+        return known or best_choice(self.target, template, workload)

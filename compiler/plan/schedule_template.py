@@ -17,6 +17,7 @@ from tandem.compiler.graph.types import TensorType
 from tandem.compiler.layouts.layout import Layout
 from tandem.compiler.plan.pattern import Apply, Match
 from tandem.compiler.plan.space import Bools, Choices, Space
+from tandem.compiler.plan.tuned_choices import TunedChoices
 from tandem.compiler.te import Schedule
 from tandem.compiler.te.knobs import Choice
 
@@ -129,11 +130,17 @@ class ScheduleTemplate(ABC, Generic[W, M]):
     joins
         Whether other templates do its operators, too, one after the other, so that it is used only
         where the cost model finds it clearly better.
+    is_fallback
+        Whether it is for what no other template takes, and matched after them.
+    only_recorded
+        Whether it takes only what records have a choice for.
     """
 
     name: ClassVar[str]
     patterns: ClassVar[tuple[Apply, ...]]
     joins: ClassVar[bool] = False
+    is_fallback: ClassVar[bool] = False
+    only_recorded: bool = False
 
     @abstractmethod
     def bind(self, found: KernelMatch, machine: M) -> tuple[W, Arguments]:
@@ -192,6 +199,10 @@ class ScheduleTemplate(ABC, Generic[W, M]):
         """Better forms of the first operand for a tensor that the host computes, if any: the first
         is the usual one, others are for where the cost model finds them better."""
         return ()
+
+    def recorded_choice(self, workload: W, machine: M, known: TunedChoices) -> Choice | None:
+        """The choice that records have for a workload: by default that of the workload itself."""
+        return known.choice(self, workload)
 
     def shortlist(self, workload: W, choices: Choices, cost: Any) -> Choices:
         """The choices to estimate; by default all."""

@@ -18,6 +18,7 @@ from tandem.compiler.plan.parts import ArtifactParts, Invocation, Progress
 from tandem.compiler.plan.pattern import Apply
 from tandem.compiler.plan.schedule_template import ScheduleTemplate
 from tandem.compiler.plan.space import Choices, Floats
+from tandem.compiler.plan.tuned_choices import TunedChoices
 from tandem.compiler.requantisation import ANY_FACTORS, RequantSpec, ShortFactors
 from tandem.compiler.te.knobs import Choice, Setting
 from tandem.runtime.artifact import Code, Manifest, Step
@@ -66,14 +67,6 @@ class TemplateCosts(CostModel):
 
     def wide_choice(self, template: Any, workload: Any, choice: Choice) -> Choice | None:
         return template.wide_choice(workload, choice, self.machine)
-
-
-class TunedChoices(ABC):
-    """Choices that measurements found best, by workload. A value that is compared by identity."""
-
-    @abstractmethod
-    def choice(self, template: Any, workload: Any) -> Choice | None:
-        """The choice for a workload of a template, if there is one."""
 
 
 class Backend(ABC):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from msgspec import UNSET
 
-from tandem.compiler.plan.target import TunedChoices
+from tandem.compiler.plan.tuned_choices import TunedChoices
 from tandem.compiler.te.knobs import Choice
 from tandem.compiler.tune.plain import canonical, canonical_text
 from tandem.compiler.tune.records import Record
@@ -21,14 +23,39 @@ class BestKnown(TunedChoices):
         found: dict[tuple[str, str], list[Record]] = {}
         for record in records:
             found.setdefault((record.template, canonical_text(record.workload)), []).append(record)
-        self._choices: Mapping[tuple[str, str], Choice] = {
-            key: best.choice
+        self._best: Mapping[tuple[str, str], Record] = {
+            key: best
             for key, alike in found.items()
             if (best := best_record(alike)) is not None
         }
 
     def choice(self, template: Any, workload: Any) -> Choice | None:
-        return self._choices.get((template.name, canonical(workload)))
+        best = self._best.get((template.name, canonical(workload)))
+        return None if best is None else best.choice
+
+    def cost(self, template: Any, workload: Any) -> float:
+        best = self._best.get((template.name, canonical(workload)))
+        return inf if best is None else best.outcome.cost
+
+    def knows(self, template: Any) -> bool:
+        return any(name == template.name for name, _ in self._best)
+
+
+@dataclass(frozen=True, eq=False)
+class OfFallbacks(TunedChoices):
+    """Of known choices those of templates that take what no other one does: with them a network has
+    the same layers on the machine, with the compiler's own choices where there are any."""
+
+    known: TunedChoices
+
+    def choice(self, template: Any, workload: Any) -> Choice | None:
+        return self.known.choice(template, workload) if template.is_fallback else None
+
+    def cost(self, template: Any, workload: Any) -> float:
+        return self.known.cost(template, workload) if template.is_fallback else inf
+
+    def knows(self, template: Any) -> bool:
+        return bool(template.is_fallback) and self.known.knows(template)
 
 
 def best_record(records: Iterable[Record]) -> Record | None:

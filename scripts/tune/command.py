@@ -55,7 +55,7 @@ from tandem.scripts.tune.whole_network import print_bound
 from tandem.scripts.utilization.layer_option import parse_layer_option
 from tandem.scripts.weight_options import INT8_FLAGS, WeightFlags
 from tandem.workbench.devices import GPUS, Accelerator, Cpu, OnGpu, TargetDevice
-from tandem.workbench.measurers.sketches_on_cpu import sketch_search
+from tandem.workbench.measurers.sketches_on_cycle import sketch_tasks
 from tandem.workbench.models import ModelOptions, model_inputs, prepared_network
 from tandem.workbench.neighbours import neighbourhood
 from tandem.workbench.network_bound import network_bound as bound_of_network
@@ -138,7 +138,7 @@ def command(
             "--explorer",
             help="xgboost: led by a learned model; exact: branch and bound until the best is "
             "certified; estimate: in the order of the compiler's own estimate; sketches: "
-            "schedules without templates, evolved (--device cpu).",
+            "schedules without templates, of what no template takes, too (not on GPUs).",
         ),
     ] = ExplorerName.XGBOOST,
     space: Annotated[
@@ -277,8 +277,8 @@ def command(
             )
         if not on_cpu and threads is not None:
             raise typer.BadParameter("--threads is for --device cpu")
-        if not on_cpu and explorer is ExplorerName.SKETCHES:
-            raise typer.BadParameter("--explorer sketches is for --device cpu")
+        if device.value in GPUS and explorer is ExplorerName.SKETCHES:
+            raise typer.BadParameter("--explorer sketches is for --device cpu and accelerator")
         sketches = explorer is ExplorerName.SKETCHES
         unlimited = explorer is ExplorerName.EXACT or seconds is not None
         most = trials if trials is not None or unlimited else DEFAULT_TRIALS
@@ -299,7 +299,9 @@ def command(
         layers = distinct(layer or [])
         chosen = flags.options(seed, formats)
         if show and records is not None:
-            rows = _shown(known_records(records, warn), model, layers, target, chosen)
+            rows = _shown(
+                known_records(records, warn), model, layers, target, chosen, sketches=sketches
+            )
             if as_json:
                 print_json({"tasks": [row.as_json() for row in rows], "records": str(records)})
             else:
@@ -341,8 +343,10 @@ def command(
             tasks = network.tasks
         else:
             tasks = _tasks_of_layers(layers, target, seed)
+            if sketches:
+                tasks = sketch_tasks(tasks)
         with show_tuning(options, quiet=as_json) as display:
-            searches = sketch_search if sketches else None
+            searches = target.sketch_search() if sketches else None
             done = tune(tasks, target, options, known, records, display, pool, searches)
         if network is None:
             tuned = TunedTasks.of(done)
@@ -407,12 +411,18 @@ def _shown(
     layers: tuple[ConvLayer, ...],
     device: TargetDevice,
     options: ModelOptions,
+    *,
+    sketches: bool,
 ) -> list[RecordedWorkload]:
-    """What records know of a model's tasks, or of layers'; without either, of all workloads."""
+    """What records know of a model's tasks, or of layers', or of their sketches; without either, of
+    all workloads."""
     if model is not None:
+        device = device.for_sketches() if sketches else device
         prepared = prepared_network(model, options, device)
         device.build(prepared)
-        return recorded_tasks(device.tasks(prepared), device, known)
+        tasks = device.sketch_tasks(prepared) if sketches else device.tasks(prepared)
+        return recorded_tasks(tasks, device, known)
     if layers:
-        return recorded_tasks(_tasks_of_layers(layers, device, options.seed), device, known)
+        tasks = _tasks_of_layers(layers, device, options.seed)
+        return recorded_tasks(sketch_tasks(tasks) if sketches else tasks, device, known)
     return recorded_workloads(known)

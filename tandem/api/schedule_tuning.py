@@ -20,7 +20,6 @@ from tandem.api.tensor_tuning import decided_alone, schedule_of, tensor_task
 from tandem.api.tuning_table import task_table
 from tandem.api.weights import weight_options
 from tandem.compiler.errors import RecordError
-from tandem.compiler.machines.accelerator.sketches.search import sketch_search as array_search
 from tandem.compiler.quantise.weight_options import INT8_WEIGHTS
 from tandem.compiler.te import Schedule, Tensor
 from tandem.compiler.tune.candidates import BASE, WIDE
@@ -33,7 +32,7 @@ from tandem.runtime.inputs import PixelNormalisation
 from tandem.workbench import devices
 from tandem.workbench.arguments import at_least, choice, expect, file_path, value_errors
 from tandem.workbench.errors import ArgumentValueError
-from tandem.workbench.measurers.sketches_on_cpu import sketch_search
+from tandem.workbench.measurers.sketches_on_cycle import sketch_tasks
 from tandem.workbench.pages.tuning.of_tuning import TuningRun
 from tandem.workbench.pages.write import check_page, write_page
 from tandem.workbench.pools.open_pool import open_pool
@@ -155,7 +154,7 @@ def tune(
     explorer
         `xgboost`: led by a learned model; `exact`: branch and bound until the best is certified;
         `random`, `grid`, `genetic`; `estimate`: in the order of the compiler's own estimate;
-        `sketches`: schedules without templates, of a `tandem.Cpu`, or of a tensor.
+        `sketches`: schedules without templates, also of what no template takes.
     space
         `base`: the compiler's own space; `wide`: one of other loops, which does not contain it.
     records
@@ -206,8 +205,6 @@ def tune(
     begun = perf_counter()
     file = None if records is None else file_path("records", records)
     device = device_of(machine, memory, hiding=True, records=None)
-    if sketches and not isinstance(model, Tensor) and not isinstance(device, devices.Cpu):
-        raise ArgumentValueError("sketches of models are for a Cpu, not for an accelerator")
     seed = at_least("seed", seed, 0)
     with value_errors(RecordError):
         learned = starting_records(None, [file_path("transfer", path) for path in transfer], warn)
@@ -242,9 +239,10 @@ def tune(
             wanted = layers_of(layers)
             title = ", ".join(layer.name for layer in wanted)
             tasks = tasks_of_layers(wanted, device, seed)
+            if sketches:
+                tasks = sketch_tasks(tasks)
         report = _report(steps, options.trials, len(tasks))
-        on_array = isinstance(device, devices.Accelerator)
-        searches = (array_search if on_array else sketch_search) if sketches else None
+        searches = device.sketch_search() if sketches else None
         done = run_tuner(tasks, device, options, known, file, report, measuring, searches)
         if isinstance(model, Tensor) and isinstance(device, devices.Cpu):
             steps.say("comparing with the default schedule")

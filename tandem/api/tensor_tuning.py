@@ -49,7 +49,7 @@ def tensor_task(
     if isinstance(device, Accelerator):
         if reassociate:
             raise ArgumentValueError("reassociate is of floats, which an accelerator does not add")
-        return expression_task(device, tensor)
+        return expression_task(device.target(), tensor)
     assert isinstance(device, Cpu), "there are sketches"
     computation = Computation.of(program, positions, reassociate=reassociate)
     return sketch_task(device.machine, [tensor.name], computation)

@@ -68,7 +68,9 @@ class NetworkTuning:
         prepared: PreparedNetwork, device: TargetDevice, *, sketches: bool = False
     ) -> NetworkTuning:
         """The tasks of a network, which is compiled with the compiler's own choices: its layers'
-        workloads, or for sketches the computations of all kernels that reduce."""
+        workloads, or for sketches the computations of all kernels that reduce, those that only
+        sketches schedule included."""
+        device = device.for_sketches() if sketches else device
         artifact = device.build(prepared)
         tasks = device.sketch_tasks(prepared) if sketches else device.tasks(prepared)
         return NetworkTuning(prepared, device, tasks, device.cycles(artifact))

@@ -26,6 +26,7 @@ from tandem.compiler.machines.accelerator.planned_calls import (
     StreamPlaces,
     places_of,
 )
+from tandem.compiler.machines.accelerator.sketches.recorded import RecordedSketches
 from tandem.compiler.plan.offload import offload_passes
 from tandem.compiler.plan.parts import ArtifactParts, Invocation
 from tandem.compiler.plan.placement import placement_of
@@ -44,6 +45,7 @@ class StreamBackend(Backend):
         self.planner = Planner(target)
         # Which kernels there are does not depend on records, which are of these kernels' workloads.
         self._costs = Planner(replace(target, tuned=None)) if target.tuned else self.planner
+        self._sketches = RecordedSketches(target)
         self._programs = ProgramCache(target.machine, target.passes)
         self.planned: dict[str, tuple[PlannedCall, ...]] = {}
         """The calls of each compiled stream, by its name."""
@@ -94,7 +96,8 @@ class StreamBackend(Backend):
             type_ = types[let.name]
             assert isinstance(type_, TensorType), "kernels for the accelerator give one tensor"
             plan = self.planner.plan(value)
-            calls.append(PlannedCall(let.name, type_, let.source, plan, let.joined))
+            sketch = self._sketches.of(plan)
+            calls.append(PlannedCall(let.name, type_, let.source, plan, let.joined, sketch))
         given = {param.name for param in stream.params}
         read = [name for call in calls for name in call.tensors.values()]
         read += [name for call in placements.values() for name in names_of(call)]
@@ -109,7 +112,8 @@ class StreamBackend(Backend):
     def _linked(self, planned: PlannedStream, places: StreamPlaces) -> Stream:
         operators = []
         for call in planned.calls:
-            program = self.planner.schedule(call.plan).program
+            sketch = call.sketch
+            program = self.planner.schedule(call.plan).program if sketch is None else sketch.program
             call.check(program)
             given = call.plan.arguments
             operators.append(

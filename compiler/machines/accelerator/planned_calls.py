@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -14,10 +14,22 @@ from tandem.compiler.graph.types import TensorType, Type
 from tandem.compiler.ir.buffer import Scope
 from tandem.compiler.ir.stmt import PrimFunc
 from tandem.compiler.machines.accelerator.lower.dram_layout import dram_alignment, first_address
+from tandem.compiler.machines.accelerator.sketches.products import ProductOnArray
+from tandem.compiler.machines.accelerator.sketches.recorded import RecordedSketch
+from tandem.compiler.machines.accelerator.sketches.template import PRODUCT_SKETCHES
 from tandem.compiler.machines.accelerator.templates.template import AcceleratorTemplate
 from tandem.compiler.plan.placement import bytes_of, regions_of
 from tandem.compiler.plan.planner import Plan
 from tandem.hw.config import HardwareConfig
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredCall:
+    """A layer with the plan that records tell of, as `tasks_of` takes it."""
+
+    source: str
+    plan: Plan
+    joined: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +44,8 @@ class PlannedCall:
         Name of the layer in reports.
     joined
         Other names that the layer is found by, as in `Let`.
+    sketch
+        The sketch of records that it is scheduled by, in place of the plan's choice.
     """
 
     name: str
@@ -39,11 +53,27 @@ class PlannedCall:
     source: str
     plan: Plan
     joined: tuple[str, ...] = ()
+    sketch: RecordedSketch | None = None
 
     @property
     def tensors(self) -> dict[str, str]:
         """Names in the stream of the computed operands, by the names of the program's inputs."""
         return self.plan.found.tensors
+
+    @property
+    def measured(self) -> MeasuredCall:
+        """The call by what records of its schedule are keyed by."""
+        if self.sketch is not None:
+            return MeasuredCall(self.source, self.sketch.plan(self.plan), self.joined)
+        plan = self.plan
+        if isinstance(plan.template, ProductOnArray):
+            sketch = plan.workload.sketch
+            arguments = sketch.arguments(plan.arguments)
+            computation = sketch.computation
+            plan = replace(
+                plan, template=PRODUCT_SKETCHES, workload=computation, arguments=arguments
+            )
+        return MeasuredCall(self.source, plan, self.joined)
 
     @property
     def macs(self) -> int:

@@ -12,6 +12,7 @@ from tandem.compiler.machines.accelerator.costs import AcceleratorCosts
 from tandem.compiler.machines.accelerator.limits import limit_of
 from tandem.compiler.machines.accelerator.lower.programs import accelerator_passes
 from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
+from tandem.compiler.machines.accelerator.sketches.products import ALL_PRODUCTS, RECORDED_PRODUCTS
 from tandem.compiler.machines.accelerator.templates.alu_lowering import is_exact
 from tandem.compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
 from tandem.compiler.machines.accelerator.templates.conv2d_max_pool import PooledConv2dOnArray
@@ -25,7 +26,8 @@ from tandem.compiler.machines.accelerator.templates.matmul import MatmulOnArray
 from tandem.compiler.machines.accelerator.templates.max_pool import MaxPoolOnAlu
 from tandem.compiler.machines.accelerator.templates.template import AcceleratorTemplate
 from tandem.compiler.machines.accelerator.templates.upsample import UpsampleByStores
-from tandem.compiler.plan.target import Target, TunedChoices
+from tandem.compiler.plan.target import Target
+from tandem.compiler.plan.tuned_choices import TunedChoices
 from tandem.hw.config import HardwareConfig
 from tandem.hw.features import Feature
 
@@ -52,6 +54,7 @@ def accelerator(
     hiding: bool = True,
     tuned: TunedChoices | None = None,
     small_host: bool = False,
+    sketches: bool = False,
 ) -> Target[AcceleratorTarget]:
     """The target for a configuration.
 
@@ -65,12 +68,20 @@ def accelerator(
         Choices to prefer over the estimated best.
     small_host
         Whether the processor beside it moves bytes one by one.
+    sketches
+        Whether products that no template takes are on the array, too, as far as it computes them;
+        else those are of which `tuned` has a sketch.
     """
+    fallbacks: tuple[AcceleratorTemplate[Any], ...] = ()
+    if sketches:
+        fallbacks = (ALL_PRODUCTS,)
+    elif tuned is not None and tuned.knows(RECORDED_PRODUCTS):
+        fallbacks = (RECORDED_PRODUCTS,)
     machine = AcceleratorTarget.of(config, small_host=small_host)
     return Target(
         name="accelerator",
         machine=machine,
-        templates=TEMPLATES,
+        templates=(*TEMPLATES, *fallbacks),
         passes=accelerator_passes(machine),
         cost=AcceleratorCosts(MachineCost(config, memory or MemoryTiming())),
         make_backend=StreamBackend,

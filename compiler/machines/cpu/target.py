@@ -25,7 +25,8 @@ from tandem.compiler.machines.cpu.templates.depthwise import DepthwiseOnCpu
 from tandem.compiler.machines.cpu.templates.depthwise_dots import DottedDepthwiseOnCpu
 from tandem.compiler.machines.cpu.templates.matmul import ComputedMatmulOnCpu, MatmulOnCpu
 from tandem.compiler.machines.cpu.templates.winograd import WinogradOnCpu
-from tandem.compiler.plan.target import Target, TemplateCosts, TunedChoices
+from tandem.compiler.plan.target import Target, TemplateCosts
+from tandem.compiler.plan.tuned_choices import TunedChoices
 
 TEMPLATES = (
     CompressedConv2dOnCpu(),

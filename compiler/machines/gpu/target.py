@@ -6,7 +6,8 @@ from tandem.compiler.machines.cpu.runner import exact_runner
 from tandem.compiler.machines.gpu.backend import GpuBackend
 from tandem.compiler.machines.gpu.lower.lowering import GPU_PASSES
 from tandem.compiler.machines.gpu.machine import GpuMachine
-from tandem.compiler.plan.target import Target, TemplateCosts, TunedChoices
+from tandem.compiler.plan.target import Target, TemplateCosts
+from tandem.compiler.plan.tuned_choices import TunedChoices
 
 
 def gpu(machine: GpuMachine, tuned: TunedChoices | None = None) -> Target[GpuMachine]:

@@ -63,11 +63,15 @@ class Offload:
         Called for each kernel; operators of a refused kernel stay unchanged.
     costs
         As in `Decisions`.
+    fallback
+        Whether the target's templates are those for what no other one takes; operators that these
+        do not take either keep the reason that they have.
     """
 
     target: Target[Any]
     plan: Plans
     costs: KernelCosts | None = None
+    fallback: bool = False
     name: str = "offload"
 
     def apply(self, function: Function) -> Function:
@@ -114,6 +118,8 @@ class Offload:
             if match.name in refused:
                 names = zip(match.lets, match.operators, strict=True)
                 reasons |= {let.name: Reason(each, refused[match.name]) for let, each in names}
+        if self.fallback:
+            reasons = {}
         for added in rewritten.values():
             for let in (*added.operands, *added.result):
                 reasons[let.name] = Reason("", f"layout for the {self.target.name}")
@@ -211,7 +217,16 @@ def kernel_passes(
     target: Target[Any], plan: Plans, costs: KernelCosts | None = None
 ) -> tuple[GraphPass, ...]:
     """The passes that move all supported operators to a target other than the host, in kernels."""
-    return (Offload(target, plan, costs), CancelConversions(), EliminateDead(), EliminateCommon())
+    usual = tuple(each for each in target.templates if not each.is_fallback)
+    rest = tuple(each for each in target.templates if each.is_fallback)
+    again = (Offload(replace(target, templates=rest), plan, costs, fallback=True),) if rest else ()
+    return (
+        Offload(replace(target, templates=usual), plan, costs),
+        *again,
+        CancelConversions(),
+        EliminateDead(),
+        EliminateCommon(),
+    )
 
 
 def offload_passes(

@@ -93,9 +93,40 @@ def _matmul(rewriter: Rewriter, name: str, call: Call) -> bool:
     if _has_two_activations(call) and not stated:
         return _activations(rewriter, name, data, weight)
     ranks = [len(rewriter.type(operand).shape) for operand in call.args]
+    if _is_by_stack(call):
+        assert isinstance(weight, Constant), "so"
+        return _by_stack(rewriter, name, data, weight)
     if ranks != [2, 2]:
         return rewriter.refuse(name, f"its operands have {ranks[0]} and {ranks[1]} axes, not 2")
     return _matrix(rewriter, name, data, weight, [], 1)
+
+
+def _by_stack(rewriter: Rewriter, name: str, data: Atom, weight: Constant) -> bool:
+    """The product with a constant stack of matrices, all of one scale."""
+    if not np.isfinite(weight.array).all():
+        return rewriter.refuse(name, not_constant("weight", weight))
+    value = rewriter.int8(data)
+    if value is None:
+        return rewriter.refuse(name, never_reached(rewriter, "data", data))
+    if value.scale.zero:
+        return rewriter.refuse(
+            name,
+            f"its data has the zero point {value.scale.zero}, beside a stack of constant matrices: "
+            "0 would help",
+        )
+    whole = weight.array[None]
+    weights = quantised_weights(whole, np.zeros(1), value.scale.step, rewriter.options)
+    (values,) = weights.values
+    reach = int(np.abs(values.astype(np.int64)).sum(axis=-2).max(initial=0)) * -int(INT8.low)
+    if reach > INT32.high:
+        return rewriter.refuse(
+            name, f"a column's sums reach {reach:,}, beyond 32 bits{_SMALLER_SUMS}"
+        )
+    operands: list[Atom] = [value.var, Constant(values)]
+    acc = rewriter.builder.call(name, "_acc", "matmul", operands, Product(INT32))
+    scales = value.scale.step * weights.scales
+    found = PendingAccumulator(acc, scales, np.zeros(1, np.int64), max(reach, 1))
+    return rewriter.set_form(name, found)
 
 
 def _activations(rewriter: Rewriter, name: str, left: Atom, right: Atom) -> bool:
@@ -247,6 +278,16 @@ def _has_two_activations(call: Call) -> bool:
     return not any(isinstance(operand, Constant) for operand in call.args)
 
 
+def _is_by_stack(call: Call) -> bool:
+    """Whether the second operand is a constant stack of matrices."""
+    weight = call.args[1]
+    return isinstance(weight, Constant) and weight.array.ndim > 2
+
+
+def _takes_int8(call: Call) -> bool:
+    return _has_two_activations(call) or _is_by_stack(call)
+
+
 def _matmul_operands(call: Call) -> tuple[Atom, ...]:
     return call.args if _has_two_activations(call) else _data_operand(call)
 
@@ -256,6 +297,6 @@ PRODUCTS: Mapping[str, Rule[Rewriter]] = MappingProxyType(
         "conv2d": Rule(_conv2d, _data_operand, always_int8=always),
         "dense": Rule(_dense, _data_operand),
         "gemm": Rule(_gemm, _data_operand),
-        "matmul": Rule(_matmul, _matmul_operands, always_int8=_has_two_activations),
+        "matmul": Rule(_matmul, _matmul_operands, always_int8=_takes_int8),
     }
 )

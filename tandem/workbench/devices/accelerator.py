@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from tandem.compiler.driver.compile_onnx import PreparedNetwork
 from tandem.compiler.machines.accelerator.backend import StreamBackend
 from tandem.compiler.machines.accelerator.layer_costs import LayerCosts as EstimatedCosts
+from tandem.compiler.machines.accelerator.sketches.search import sketch_search, sketch_target
+from tandem.compiler.machines.accelerator.sketches.template import PRODUCT_SKETCHES
 from tandem.compiler.machines.accelerator.target import accelerator
 from tandem.compiler.machines.accelerator.templates.machine_cost import MemoryTiming
 from tandem.compiler.machines.accelerator.timed_streams import WEIGHT
 from tandem.compiler.plan.target import Target
 from tandem.compiler.quantise.compressed_network import LayerCosts
-from tandem.compiler.tune.best_known import BestKnown
+from tandem.compiler.tune.best_known import OfFallbacks
 from tandem.compiler.tune.pool import Job
+from tandem.compiler.tune.run import Searches
 from tandem.compiler.tune.tasks import Planned, Task
 from tandem.compiler.tune.trial import Outcome
 from tandem.hw.config import HardwareConfig
@@ -28,6 +31,7 @@ from tandem.sim.engines import make_engine
 from tandem.workbench.devices.cpu import Cpu
 from tandem.workbench.devices.device import Say, TargetDevice
 from tandem.workbench.measurers.on_cycle import MeasuredLayer, cycles_of, exact_cycles
+from tandem.workbench.measurers.sketches_on_cycle import LayerTask, sketch_tasks
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,9 @@ class Accelerator(TargetDevice):
     small_host
         Whether streams are made for a processor without vectors, to which the array leaves less
         work; None: whether `host` is one.
+    sketches
+        Whether products that no template takes are on the array too, by estimated sketches; else
+        those that records have sketches of.
     """
 
     kind: ClassVar[str] = "accelerator"
@@ -52,6 +59,7 @@ class Accelerator(TargetDevice):
     hiding: bool = True
     host: Cpu = field(default_factory=Cpu)
     small_host: bool | None = None
+    sketches: bool = False
 
     @property
     def name(self) -> str:
@@ -80,6 +88,7 @@ class Accelerator(TargetDevice):
             small_host=not self.host.machine.has_vectors
             if self.small_host is None
             else self.small_host,
+            sketches=self.sketches,
         )
 
     def targets(self) -> tuple[Target[Any], ...]:
@@ -91,9 +100,27 @@ class Accelerator(TargetDevice):
     def planned(self, prepared: PreparedNetwork) -> Sequence[Planned]:
         backend = prepared.backend(self.target())
         assert isinstance(backend, StreamBackend), "the accelerator's"
-        return [call for stream in backend.planned.values() for call in stream]
+        return [call.measured for stream in backend.planned.values() for call in stream]
+
+    def tasks(self, prepared: PreparedNetwork) -> tuple[Task, ...]:
+        return tuple(
+            replace(task, target=sketch_target(task.target))
+            if task.template is PRODUCT_SKETCHES
+            else task
+            for task in TargetDevice.tasks(self, prepared)
+        )
+
+    def for_sketches(self) -> Accelerator:
+        return replace(self, sketches=True)
+
+    def sketch_tasks(self, prepared: PreparedNetwork) -> tuple[Task, ...]:
+        return sketch_tasks(self.tasks(prepared))
+
+    def sketch_search(self) -> Searches:
+        return sketch_search
 
     def layer(self, task: Task) -> MeasuredLayer:
+        own = task.own if isinstance(task, LayerTask) else None
         return MeasuredLayer(
             self.config,
             self.memory,
@@ -101,6 +128,7 @@ class Accelerator(TargetDevice):
             task.workload,
             dict(task.arguments.immediates),
             {name: value for name, value in task.arguments.tensors.items() if name != WEIGHT},
+            None if own is None else (self.layer(own), own.default),
         )
 
     def measurer(self) -> Job[Outcome]:
@@ -117,9 +145,9 @@ class Accelerator(TargetDevice):
     def not_slower(self, prepared: PreparedNetwork, report: Say | None, warn: Say) -> Accelerator:
         if self.tuned is None:
             return self
+        own = self.with_tuned(OfFallbacks(self.tuned))
         tuned, default = (
-            device.cycles(device.build(prepared, report))
-            for device in (self, self.with_tuned(None))
+            device.cycles(device.build(prepared, report)) for device in (self, own)
         )
         if tuned <= default:
             return self
@@ -127,4 +155,4 @@ class Accelerator(TargetDevice):
             f"with the recorded schedules {tuned:,} cycles, more than {default:,} by the "
             f"compiler's estimate: they are not taken"
         )
-        return self.with_tuned(BestKnown([]))
+        return own

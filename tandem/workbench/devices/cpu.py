@@ -18,6 +18,7 @@ from tandem.compiler.quantise.compressed_network import LayerCosts
 from tandem.compiler.tune.decision import Decisions, decide
 from tandem.compiler.tune.pool import Job
 from tandem.compiler.tune.records import Record
+from tandem.compiler.tune.run import Searches
 from tandem.compiler.tune.session import TaskTuning
 from tandem.compiler.tune.tasks import Planned, Task
 from tandem.compiler.tune.trial import Outcome
@@ -26,7 +27,7 @@ from tandem.workbench.devices.device import TargetDevice
 from tandem.workbench.errors import ArgumentValueError
 from tandem.workbench.measurers.compared_on_cpu import ComparedOnCpu
 from tandem.workbench.measurers.on_cpu import CpuMeasurer, MeasuredLayer
-from tandem.workbench.measurers.sketches_on_cpu import layer_of, sketch_tasks
+from tandem.workbench.measurers.sketches_on_cpu import layer_of, sketch_search, sketch_tasks
 
 PROCESSOR_NAMES: Final = tuple(PROCESSORS)
 """The processors that have names."""
@@ -100,6 +101,9 @@ class Cpu(TargetDevice):
         backend = prepared.backend(self.target())
         assert isinstance(backend, KernelBackend), "a processor's"
         return sketch_tasks(self.machine, backend.calls)
+
+    def sketch_search(self) -> Searches:
+        return sketch_search
 
     def layer(self, task: Task) -> MeasuredLayer:
         self._check_here()

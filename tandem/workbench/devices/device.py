@@ -9,7 +9,8 @@ from importlib.metadata import version
 from typing import Any, ClassVar, Self
 
 from tandem.compiler.driver.compile_onnx import PreparedNetwork
-from tandem.compiler.plan.target import Target, TunedChoices
+from tandem.compiler.plan.target import Target
+from tandem.compiler.plan.tuned_choices import TunedChoices
 from tandem.compiler.quantise.compressed_network import LayerCosts
 from tandem.compiler.tune.best_known import BestKnown, of_machine
 from tandem.compiler.tune.decision import Decisions
@@ -17,6 +18,7 @@ from tandem.compiler.tune.plain import to_plain
 from tandem.compiler.tune.pool import Job
 from tandem.compiler.tune.recorded import Identity
 from tandem.compiler.tune.records import Record
+from tandem.compiler.tune.run import Searches
 from tandem.compiler.tune.session import TaskTuning
 from tandem.compiler.tune.tasks import Planned, Task, tasks_of
 from tandem.compiler.tune.trial import Outcome
@@ -90,6 +92,11 @@ class TargetDevice(ABC):
         """The workloads of a network that was built for this device, with the choices taken."""
         return tasks_of(self.target(), self.planned(prepared))
 
+    def for_sketches(self) -> Self:
+        """The device with all that sketches may schedule on it: a network that is built for it has
+        all `sketch_tasks`."""
+        return self
+
     def sketch_tasks(self, prepared: PreparedNetwork) -> tuple[Task, ...]:
         """The computations of a network that was built for this device, for sketches.
 
@@ -98,7 +105,11 @@ class TargetDevice(ABC):
         ArgumentValueError
             There are no sketches for the device.
         """
-        raise ArgumentValueError("sketches are for a processor, not for an accelerator")
+        raise ArgumentValueError(f"sketches are for a processor or an accelerator, not {self.name}")
+
+    def sketch_search(self) -> Searches:
+        """What proposes sketches of `sketch_tasks`. Raises likewise."""
+        raise ArgumentValueError(f"sketches are for a processor or an accelerator, not {self.name}")
 
     @abstractmethod
     def layer(self, task: Task) -> Any:

@@ -41,6 +41,9 @@ class MeasuredLayer:
         The program's arguments that are immediates of instructions; time does not depend on them.
     channels
         Its arguments with a value for each channel, by name: shifts among them have to be valid.
+    own
+        For sketches of a layer: what is measured for the choice without settings, a layer of its
+        template with a choice of its own.
     """
 
     config: HardwareConfig
@@ -49,6 +52,7 @@ class MeasuredLayer:
     workload: Any
     immediates: Mapping[str, int]
     channels: Mapping[str, NDArray[np.generic]]
+    own: tuple[MeasuredLayer, Choice] | None = None
 
 
 def cycles_of(layer: MeasuredLayer, choice: Choice, limit: float) -> Outcome:
@@ -72,6 +76,8 @@ def compiled(layer: MeasuredLayer, choice: Choice) -> tuple[Program, NDArray[np.
     CompilerError, BaseError, HardwareError
         The choice cannot be compiled.
     """
+    if not choice and layer.own is not None:
+        layer, choice = layer.own
     machine = _machine(layer.config)
     program = layer.template.schedule(layer.workload, choice, machine).program
     coded = layer.template.stored(layer.workload, machine)

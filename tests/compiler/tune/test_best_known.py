@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from msgspec import UNSET, UnsetType
 
-from tandem.compiler.tune.best_known import best_record, of_machine
+from tandem.compiler.tune.best_known import BestKnown, OfFallbacks, best_record, of_machine
 from tandem.compiler.tune.records import Record
 from tandem.compiler.tune.trial import Status
 
@@ -38,6 +40,35 @@ def test_the_last_winner_of_a_comparison_before_any_lower_cost() -> None:
     assert best_record([first, lucky, last]) == last
     assert best_record([last, lucky, first]) == first
     assert best_record([lucky]) == lucky
+
+
+class Named:
+    """A template, as far as records know it."""
+
+    def __init__(self, name: str, *, is_fallback: bool = False) -> None:
+        self.name, self.is_fallback = name, is_fallback
+
+
+def test_choices_and_costs_of_templates() -> None:
+    known = BestKnown([record(1, 3.0), record(2, 2.0)])
+    conv2d, other = Named("conv2d"), Named("dense")
+    assert known.choice(conv2d, "w") == {"x": 2}
+    assert known.cost(conv2d, "w") == 2.0
+    assert known.cost(conv2d, "v") == inf
+    assert known.choice(other, "w") is None
+    assert known.knows(conv2d)
+    assert not known.knows(other)
+
+
+def test_those_of_fallbacks_alone() -> None:
+    known = OfFallbacks(BestKnown([record(1, 3.0)]))
+    usual, fallback = Named("conv2d"), Named("conv2d", is_fallback=True)
+    assert known.choice(usual, "w") is None
+    assert known.cost(usual, "w") == inf
+    assert not known.knows(usual)
+    assert known.choice(fallback, "w") == {"x": 1}
+    assert known.cost(fallback, "w") == 3.0
+    assert known.knows(fallback)
 
 
 def test_machines_are_equal_in_every_field() -> None:

@@ -121,9 +121,3 @@ def test_sketches_are_tuned_and_taken(tmp_path: Path) -> None:
     code, output, _ = invoke("tune", "--show", "--records", records)
     assert code == 0
     assert "sketches (a0: float32[" in output
-
-
-def test_sketches_are_for_the_processor() -> None:
-    code, _, errors = invoke("tune", "digits", "--explorer", "sketches")
-    assert code == 2
-    assert "--explorer sketches is for --device cpu" in errors

@@ -94,11 +94,6 @@ def test_refusals(model: Any, options: dict[str, Any], kind: type[Exception], me
         tandem.tune(model, HERE, **options)
 
 
-def test_sketches_of_models_are_for_a_processor() -> None:
-    with pytest.raises(ArgumentValueError, match="sketches of models are for a Cpu"):
-        tandem.tune("digits", "pynq", explorer="sketches")
-
-
 def test_an_accelerator_refuses_what_no_instruction_computes() -> None:
     with pytest.raises(Refusal, match="y has to be a cast to int8"):
         tandem.tune(_Y, "pynq", explorer="sketches")

@@ -10,8 +10,7 @@ behind the last element of an axis is zero: it adds nothing to sums.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from math import prod
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 
 from tandem.compiler.errors import Refusal
 from tandem.compiler.ir.buffer import Scope
-from tandem.compiler.ir.dtypes import INDEX
+from tandem.compiler.ir.dtypes import INDEX, INT64
 from tandem.compiler.ir.expr import Expr, Load, Var
 from tandem.compiler.ir.visit import rewrite_expr, subexpressions, variables
 from tandem.compiler.layouts.layout import Inner, Layout, One, Outer, Part, Whole
@@ -45,11 +44,14 @@ class BlockedExpression:
         The result as it was written, and in blocks.
     layouts
         How inputs and the result lie in DRAM, by name; those that are not in it lie as they are.
+    spread
+        Inputs that lie once for each row of a block, of which they have no axis.
     """
 
     plain: Tensor
     output: Tensor
     layouts: Mapping[str, Layout]
+    spread: Mapping[str, int]
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
@@ -65,10 +67,8 @@ class BlockedExpression:
         """The values of an input in blocks."""
         if name not in self.layouts:
             return values
-        layout = self.layouts[name]
-        found = np.zeros(prod(layout.stored_shape(values.shape)), values.dtype)
-        found[layout.positions(values.shape)] = values
-        return found.reshape(layout.stored_shape(values.shape))
+        stored = self.layouts[name].packed(values)
+        return stored.repeat(self.spread.get(name, 1), axis=-2) if stored.ndim > 1 else stored
 
     def unpacked(self, values: NDArray[np.generic]) -> NDArray[np.generic]:
         """The result of values in blocks."""
@@ -85,7 +85,12 @@ def in_blocks(output: Tensor, machine: AcceleratorTarget) -> BlockedExpression:
     Refusal
         No instruction computes the expression in blocks; says why the first way fails.
     """
-    passes = in_passes(output)
+    return blocked(output, in_passes(output), machine)
+
+
+def blocked(output: Tensor, passes: Tensor, machine: AcceleratorTarget) -> BlockedExpression:
+    """As `in_blocks`, of an expression whose stages behind the sums are `passes`: those of one
+    instruction each. Raises likewise."""
     sums = [each for each in stages([passes]) if each.source is not None and each.source.combiner]
     if len(sums) != 1:
         raise Refusal(f"the array computes one sum of products: {output.name} has {len(sums)}")
@@ -93,12 +98,22 @@ def in_blocks(output: Tensor, machine: AcceleratorTarget) -> BlockedExpression:
     for roles in sorted(_roles(sums[0], machine), key=lambda way: way.products(sums[0])):
         try:
             found = _Blocks(roles, sums[0]).expression(output, passes)
-            product_in(Schedule.of(found.output), machine)
+            weight = product_in(Schedule.of(found.output), machine).sums.weight
         except Refusal as error:
             first = first or error
             continue
-        return found
+        # Of two terms behind the last one, one has to be zero.
+        return replace(found, layouts={**found.layouts, weight: _zeroed(found.layouts[weight])})
     raise first or Refusal(f"{sums[0].name} is no sum along an axis of products")
+
+
+def _zeroed(layout: Layout) -> Layout:
+    """The layout with zeros for padding."""
+    return Layout(
+        tuple(
+            replace(part, zero=True) if isinstance(part, Inner) else part for part in layout.parts
+        )
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +212,13 @@ class _Blocks:
             for tensor in stages([output])
             if (tensor.source is None and tensor.scope == Scope.GLOBAL) or tensor is output
         }
-        return BlockedExpression(plain, self.made[output.name], layouts)
+        rows = self.roles.sizes[ROW]
+        spread = {
+            tensor.name: rows
+            for tensor in stages([output])
+            if tensor.name in layouts and rows > 1 and self._is_spread(tensor)
+        }
+        return BlockedExpression(plain, self.made[output.name], layouts, spread)
 
     def _note(self, tensor: Tensor, parts: tuple[str | None, ...]) -> None:
         known = self.parts.setdefault(tensor.name, parts)
@@ -239,12 +260,21 @@ class _Blocks:
         has = frozenset(filter(None, self.parts[tensor.name]))
         if has not in _PARTS:
             raise Refusal(f"{tensor.name} has neither lanes nor terms of the array")
+        if tensor.dtype == INT64 and has == {LANE}:
+            return (LANE,)  # A word of PAR is for all rows.
         found = _PARTS[has]
         if ROW in found and ROW not in has and self.roles.sizes[ROW] > 1:
+            if self._is_spread(tensor):
+                return found
             raise Refusal(
                 f"{tensor.name} is the same for all rows, of which an element has several"
             )
         return found
+
+    def _is_spread(self, tensor: Tensor) -> bool:
+        """Whether an input has a number for each lane, which is that of all rows."""
+        has = frozenset(filter(None, self.parts[tensor.name]))
+        return tensor.source is None and tensor.dtype != INT64 and has == {LANE}
 
     def _order(self, tensor: Tensor) -> list[int]:
         """The dimensions of a tensor as its blocks lie: those of lanes and terms first, so that a

@@ -167,18 +167,22 @@ class Epilogue:
             return np.zeros_like(tiles)
         return np.full_like(tiles, blocks) if self.requantise.resident else tiles
 
-    def compute(self, source: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+    def compute(
+        self, source: Tensor, axis: int | None = None
+    ) -> tuple[Tensor, tuple[Tensor, ...]]:
         """The output (int8: the low 8 bits after all passes), and the operands of the passes.
 
         Parameters
         ----------
         source
-            int32, packed: [N, O / L, ..., B, L].
+            int32, packed: [N, O / L, ..., B, L]; or plain, if there is an axis.
+        axis
+            That of channels, of a plain source: operands for each channel are vectors then.
         """
         operands: dict[str, Tensor] = {}
         if any(isinstance(each, RequantisePass) for each in self.passes[:-1]):
             raise ScheduleError("epilogue", "a requantisation has to be last")
-        last = _passed(source, self.passes, "out", operands)
+        last = _passed(source, self.passes, "out", operands, axis)
         output = compute(source.shape, lambda *at: te.cast(last[at], INT8), "out", _axes(source))
         return output, tuple(operands.values())
 
@@ -258,21 +262,26 @@ def _stages(
 
 
 def _passed(
-    value: Tensor, passes: Sequence[EpiloguePass], prefix: str, operands: dict[str, Tensor]
+    value: Tensor,
+    passes: Sequence[EpiloguePass],
+    prefix: str,
+    operands: dict[str, Tensor],
+    axis: int | None,
 ) -> Tensor:
     """The value after all passes; adds the tensors that the passes read to `operands`."""
     for name, step in _named(passes, prefix):
         if isinstance(step, RequantisePass):
-            value = _requantised(value, name, step, operands)
+            value = _requantised(value, name, step, operands, axis)
         else:
-            value = _pass_over(value, name, step, operands)
+            value = _pass_over(value, name, step, operands, axis)
     return value
 
 
 def _requantised(
-    value: Tensor, name: str, step: RequantisePass, operands: dict[str, Tensor]
+    value: Tensor, name: str, step: RequantisePass, operands: dict[str, Tensor], axis: int | None
 ) -> Tensor:
-    shape = value.shape[1], value.shape[-1]
+    places = (1, -1) if axis is None else (axis,)
+    shape = tuple(value.shape[at] for at in places)
     words = operands.setdefault(PARAMETERS, placeholder(shape, INT64, PARAMETERS))
     skip = None if step.residual is None else placeholder(value.shape, INT8, step.residual)
     if skip is not None:
@@ -285,7 +294,8 @@ def _requantised(
 
     def element(*at: Expr) -> Expr:
         added = None if skip is None else (skip[at], scale[0])
-        return requantised(value[at], words[at[1], at[-1]], low, high, added)
+        word = words[tuple(at[place] for place in places)]
+        return requantised(value[at], word, low, high, added)
 
     return compute(value.shape, element, name, _axes(value))
 
@@ -307,8 +317,11 @@ def _instruction(config: HardwareConfig, step: AluPass) -> TensorInstruction:
             return custom_binary(config, op, scope)
 
 
-def _pass_over(value: Tensor, name: str, step: AluPass, operands: dict[str, Tensor]) -> Tensor:
+def _pass_over(
+    value: Tensor, name: str, step: AluPass, operands: dict[str, Tensor], axis: int | None
+) -> Tensor:
     axes = _axes(value)
+    channel = (1, -2, -1) if axis is None else (axis,)
     immediate: tuple[Expr, ...] = ()
     if step.parameters is not None:
         packed = placeholder((), INT32, step.parameters, scope=OnChip.IMM)
@@ -325,7 +338,7 @@ def _pass_over(value: Tensor, name: str, step: AluPass, operands: dict[str, Tens
         case OperandKind.IMMEDIATE:
             shape: tuple[int, ...] = ()
         case OperandKind.CHANNEL:
-            shape = (value.shape[1], *value.shape[-2:])
+            shape = tuple(value.shape[place] for place in channel)
         case OperandKind.ELEMENT:
             shape = value.shape
     scope = OnChip.IMM if step.kind is OperandKind.IMMEDIATE else Scope.GLOBAL
@@ -333,12 +346,12 @@ def _pass_over(value: Tensor, name: str, step: AluPass, operands: dict[str, Tens
     operand = operands.setdefault(step.operand, tensor)
     if step.kind is OperandKind.ELEMENT:
         loaded = in_accumulators(operand, f"{name}_operand", axes)
-        operand = _passed(loaded, step.before, f"{name}_operand", operands)
+        operand = _passed(loaded, step.before, f"{name}_operand", operands, axis)
 
     def element(*at: Expr) -> Expr:
         indices = {
             OperandKind.IMMEDIATE: (),
-            OperandKind.CHANNEL: (at[1], *at[-2:]),
+            OperandKind.CHANNEL: tuple(at[place] for place in channel),
             OperandKind.ELEMENT: at,
         }
         second = operand[indices[step.kind]]

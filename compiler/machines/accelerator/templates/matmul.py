@@ -10,6 +10,7 @@ from math import prod
 import numpy as np
 
 from tandem.compiler.errors import Refusal
+from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.nodes import Call, Var
 from tandem.compiler.graph.types import TensorType
 from tandem.compiler.ir.dtypes import INT8
@@ -44,7 +45,9 @@ from tandem.hw.config import HardwareConfig
 from tandem.hw.topology import MemoryId
 
 _RANKS = tuple(range(2, 9))
-_PRODUCT = Apply("matmul", (Operand("data", INT8, _RANKS), Operand("weight", INT8, _RANKS)))
+_PRODUCT = Apply(
+    "matmul", (Operand("data", INT8, _RANKS), Operand("weight", INT8, _RANKS, constant=None))
+)
 _LARGEST_TERM = int(INT8.low) ** 2
 
 
@@ -123,7 +126,8 @@ class MatmulWorkload(Conv2dWorkload):
 
 
 class MatmulOnArray(Conv2dOnArray):
-    """The convolution of 1x1 whose weights are computed when the network runs.
+    """The convolution of 1x1 whose weights are computed when the network runs, or a constant stack
+    of matrices.
 
     The first matrices are images with a pixel for each row; so is the result. The second ones are
     weights: an image with a pixel for each column where blocks are whole (`Matrices.is_image`),
@@ -136,26 +140,24 @@ class MatmulOnArray(Conv2dOnArray):
     def layout(
         self, match: Match, name: str, shapes: Shapes, machine: AcceleratorTarget
     ) -> Layout | None:
-        config, weight = machine.config, shapes(match.variable("weight"))
+        config, bound = machine.config, match.operands["weight"]
+        constant = isinstance(bound, Constant)
+        weight = bound.array.shape if isinstance(bound, Constant) else shapes(bound.name)
         try:
             found = Matrices.of(shapes(match.variable("data")), weight)
         except Refusal:
             return None  # `bind` refuses such a kernel, whatever its layouts.
-        rank = len(shapes(match.name if name == RESULT else match.variable(name)))
-        *stack, rows, columns = range(rank)
+        if name == "weight":
+            assert not constant, "constants are packed by `bind`"
+            return _weight_layout(found, len(weight), config)
+        *stack, rows, columns = range(
+            len(shapes(match.name if name == RESULT else match.variable(name)))
+        )
         matrices = tuple(map(Whole, stack))
-        if name != "weight":
-            block = config.block_out if name == RESULT else config.block_in
-            channels, channel = in_blocks(columns, block)
-            whole = (*matrices, channels) if found.count > 1 else (channels, *matrices)
-            return Layout((*whole, Whole(rows), One(), channel))
-        if found.is_image(config):
-            channels, channel = in_blocks(rows, config.block_in)
-            return Layout((*matrices, channels, Whole(columns), One(), channel))
-        # The sums go over whole blocks.
-        inputs, term = in_blocks(rows, config.block_in, zero=True)
-        outputs, lane = in_blocks(columns, config.block_out)
-        return Layout((outputs, inputs, *matrices, One(), lane, term))
+        block = config.block_out if name == RESULT else config.block_in
+        channels, channel = in_blocks(columns, block)
+        whole = (*matrices, channels) if found.count > 1 else (channels, *matrices)
+        return Layout((*whole, Whole(rows), One(), channel))
 
     def bind(
         self, found: KernelMatch, machine: AcceleratorTarget
@@ -189,7 +191,12 @@ class MatmulOnArray(Conv2dOnArray):
             passes=passes,
             image=matrices.is_image(config),
         )
-        return workload, Arguments(numbers.tensors, numbers.immediates)
+        constant = found.match.operands["weight"]
+        if not isinstance(constant, Constant):
+            return workload, Arguments(numbers.tensors, numbers.immediates)
+        layout = _weight_layout(matrices, constant.array.ndim, config)
+        packed = layout.packed(constant.array).reshape(self.weight(workload)[0].shape)
+        return workload, Arguments({"weight": packed, **numbers.tensors}, numbers.immediates)
 
     def macs(self, found: KernelMatch) -> int:
         matrices = _matrices(found)
@@ -219,6 +226,19 @@ class MatmulOnArray(Conv2dOnArray):
             return tensor[first, ic, last, bo, bi]
 
         return tensor, element
+
+
+def _weight_layout(found: Matrices, rank: int, config: HardwareConfig) -> Layout:
+    """How the second matrices lie in DRAM, of a tensor with that many axes."""
+    *stack, rows, columns = range(rank)
+    matrices = tuple(map(Whole, stack))
+    if found.is_image(config):
+        channels, channel = in_blocks(rows, config.block_in)
+        return Layout((*matrices, channels, Whole(columns), One(), channel))
+    # The sums go over whole blocks.
+    inputs, term = in_blocks(rows, config.block_in, zero=True)
+    outputs, lane = in_blocks(columns, config.block_out)
+    return Layout((outputs, inputs, *matrices, One(), lane, term))
 
 
 def _matrices(found: KernelMatch) -> Matrices:

@@ -22,7 +22,7 @@ from tandem.compiler.machines.accelerator.templates.conv2d_workload import Conv2
 from tandem.compiler.machines.accelerator.templates.machine_cost import MemoryTiming
 from tandem.compiler.plan.planner import tuned_choice
 from tandem.compiler.plan.space import Bools, Choices
-from tandem.compiler.plan.target import TunedChoices
+from tandem.compiler.plan.tuned_choices import TunedChoices
 from tandem.compiler.te.knobs import Choice
 from tandem.compiler.tune.candidates import WIDE, Candidates
 from tandem.hw.config import HardwareConfig
