@@ -44,10 +44,10 @@ def simulate(
     Parameters
     ----------
     numbers
-        What a choice is to the simulation, [choices, 18]; of columns the loop's first lines say
+        What a choice is to the simulation, [choices, 20]; of columns the loop's first lines say
         the names.
     durations
-        As in `TileCycles`, [tiles, 6, 2, 2].
+        As in `TileCycles`, [tiles, 7, 2, 2].
     loading, rates
         Cycles of the bus that no choice is below, [choices]; `TileCycles.rates`, [tiles].
     which
@@ -76,7 +76,7 @@ def simulate(
         image_slots, weight_slots, sum_slots = numbers[choice, 7:10]
         keeps_image, keeps_weights, of_weights, behind, rows, operands = numbers[choice, 10:16]
         groups = channels // numbers[choice, 16]
-        parameters = numbers[choice, 17]
+        parameters, product_fetch, first_fetch = numbers[choice, 17:20]
         down, across = (height + y - 1) // y, (width + x - 1) // x
         pixels = down * across
         tiles = batches * channels * pixels
@@ -127,6 +127,10 @@ def simulate(
                     part = product % parts
                     at = weights % weight_slots
                     weights += 1
+                    # Instructions come before loads on the bus.
+                    load += product_fetch
+                    if step == 0 and product < parts:
+                        load += first_fetch
                     box = (channel * steps + step) * rows * parts + product
                     if not keeps_weights or weight_box[at] != box:
                         load = max(load, weight_free[at]) + of_weights
@@ -144,11 +148,13 @@ def simulate(
                         operands = 0
                         store = max(store, compute + HANDOVER) + durations[row, 5, a, b]
                         stored[accumulators, part] = store + overhead
+                        load += durations[row, 6, a, b]
                 image_free[slot] = compute + HANDOVER
             if residual > 0:
                 # A tile's residual is loaded behind its last weights, over that of the tile before.
                 load = max(load, passed) + residual
                 compute = max(compute, load + HANDOVER)
+                load += parts * durations[row, 6, a, b]
                 for part in range(parts):
                     compute += operands + durations[row, 3, a, b]
                     operands = 0
@@ -183,6 +189,8 @@ def simulate(
                 size = y if a else height - (down - 1) * y
                 size *= x if b else width - (across - 1) * x
                 loads = durations[row, 4, a, b] + parameters
+                loads += parts * (durations[row, 6, a, b] + first_fetch)
+                loads += steps * rows * parts * product_fetch
                 if not keeps_image:
                     loads += steps * durations[row, 0, a, b]
                 if not keeps_weights:
