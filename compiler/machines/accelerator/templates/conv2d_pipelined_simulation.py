@@ -82,6 +82,21 @@ def simulate(
         tiles = batches * channels * pixels
         total = batches * channels * height * width
         most = max(4, LONGEST // (steps * rows * parts))
+        # An operand that stays for the tiles of the inner loop is loaded again after them.
+        again = tiles
+        if outputs and keeps_weights:
+            again = pixels
+        elif keeps_image and not outputs:
+            again = channels
+        middle, first, first_volume = most // 2, 0, 0
+        reloads = 0
+        if most < tiles and again < tiles:
+            if 2 * again <= most:
+                most -= most % again
+                middle = most // again // 2 * again
+            else:
+                most = min(most, again)
+                middle, reloads = most // 2, tiles // again - 1
         image_free[:] = 0
         weight_free[:] = 0
         image_box[:] = -1
@@ -162,7 +177,9 @@ def simulate(
                     stored[accumulators, part] = store + overhead
             passed = compute + HANDOVER
             volume += (y if a else height - (down - 1) * y) * (x if b else width - (across - 1) * x)
-            if tile == most // 2 - 1:
+            if tile == 0:
+                first, first_volume = compute - begin, volume
+            if tile == middle - 1:
                 half, half_volume = compute, volume
             least = compute + rates[row] * (total - volume) + overhead - ROUNDING + extra[choice]
             if bounded and least > limits[0]:
@@ -175,6 +192,7 @@ def simulate(
             # Extrapolate at the rate of the second half of the simulated tiles, or at that of the
             # longer one of loads and arithmetic: tiles at the edge may not be among the simulated.
             rate = (compute - half) / max(1, volume - half_volume)
+            end += reloads * max(0.0, first - rate * first_volume)
             whole = batches * channels
             for kind in range(4):
                 a, b = kind // 2, kind % 2
