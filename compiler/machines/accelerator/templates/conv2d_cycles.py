@@ -11,8 +11,14 @@ from tandem.compiler.machines.accelerator.templates.conv2d_tiled import ORDERS
 from tandem.compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
 from tandem.compiler.machines.accelerator.templates.machine_cost import MachineCost
 from tandem.compiler.machines.accelerator.templates.tile_pipeline import simulated
-from tandem.compiler.machines.accelerator.templates.tile_stages import StageCosts, TileCosts, ends
+from tandem.compiler.machines.accelerator.templates.tile_stages import (
+    AXES,
+    StageCosts,
+    TileCosts,
+    ends,
+)
 from tandem.compiler.machines.accelerator.templates.tiling import resident_operands
+from tandem.compiler.machines.accelerator.templates.work_counts import loads_of_box
 from tandem.compiler.plan.space import Bools, Choices, Floats, Ints
 from tandem.hw.topology import MemoryId
 
@@ -103,7 +109,7 @@ class Conv2dCycles:
             parameters = self.cost.load(MemoryId.PAR, operands)
         return TileCosts(
             begin=(begin, begin // 4 + parameters),
-            operands=self._operands(oc, size),
+            operands=self._operands(oc, size, self._residual_loads(oc, y, x)),
             passes=passes + self._channel_operands(oc),
         )
 
@@ -114,11 +120,17 @@ class Conv2dCycles:
             return np.zeros_like(oc)
         return operands * self.cost.load(MemoryId.ACC, oc)
 
-    def _operands(self, oc: Ints, size: Ints) -> Ints:
+    def _residual_loads(self, oc: Ints, y: Ints, x: Ints) -> Ints:
+        """LOADs of a tile's residual."""
+        workload, extents = self.workload, self.workload.extents
+        whole = workload.in_dram(workload.data[0], *(extents[axis] for axis in AXES))
+        return loads_of_box(workload.in_dram(np.ones_like(oc), oc, y, x), whole)
+
+    def _operands(self, oc: Ints, size: Ints, loads: Ints | int = 1) -> Ints:
         """Cycles in which the load unit loads the operands of a tile's requantisation: a residual,
-        and parameters that do not stay."""
-        epilogue = self.workload.epilogue
-        found = epilogue.input_operands * self.cost.load(MemoryId.INP, size)
+        in a number of LOADs, and parameters that do not stay."""
+        epilogue, again = self.workload.epilogue, (loads - 1) * self.cost.overhead
+        found = epilogue.input_operands * (self.cost.load(MemoryId.INP, size) + again)
         if epilogue.requantise is not None and not epilogue.requantise.resident:
             found = found + self.cost.load(MemoryId.PAR, oc)
         return found

@@ -10,6 +10,7 @@ import numpy as np
 from tandem.compiler.machines.accelerator.templates.conv2d_pipelined import (
     image_extents,
     loads_of_tile,
+    packs_rows,
     repeats,
     slots,
     taps,
@@ -21,7 +22,11 @@ from tandem.compiler.machines.accelerator.templates.conv2d_pipelined_simulation 
 )
 from tandem.compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
 from tandem.compiler.machines.accelerator.templates.machine_cost import MachineCost
-from tandem.compiler.machines.accelerator.templates.work_counts import kernel_length
+from tandem.compiler.machines.accelerator.templates.tile_stages import AXES
+from tandem.compiler.machines.accelerator.templates.work_counts import (
+    kernel_length,
+    loads_of_box,
+)
 from tandem.compiler.plan.space import Bools, Choices, Floats, Ints
 from tandem.hw.topology import MemoryId
 
@@ -42,15 +47,20 @@ class TileCycles:
     choices
         The sizes of tiles, steps and parts, and the order of loops.
     durations
-        Of the stages of a tile, [choices, 6, 2, 2]: a load of the image, the resets of a part, a
-        product, the passes of a part, the load of a residual, a part's STORE. Index 1 is a whole
-        tile along y or x, 0 the remainder at the end of the axis.
+        Of the stages of a tile, [choices, 7, 2, 2]: a load of the image, the resets of a part, a
+        product, the passes of a part, the load of a residual, a part's STORE, and the fetch of the
+        instructions of a part's passes and STORE. Index 1 is a whole tile along y or x, 0 the
+        remainder at the end of the axis.
     of_weights
         Of a load of weights.
+    product_fetch, first_fetch
+        Of the fetch of a product's instructions, and of what the first one of a part has besides.
     operands
         Of the loads of the passes' operands for each channel, which compute does once.
     weights, image
         Of the bus, if each operand is loaded once.
+    others
+        Of the bus for all else: residuals, parameters, and instructions.
     rates
         Of compute for a pixel of a tile, at least: its resets, products and passes.
     rest
@@ -64,9 +74,12 @@ class TileCycles:
     cost: MachineCost
     durations: Ints
     of_weights: Ints
+    product_fetch: int
+    first_fetch: Ints
     operands: int
     weights: Ints
     image: Ints
+    others: Ints
     rates: Floats
     rest: Floats
     extra: Floats
@@ -83,14 +96,22 @@ class TileCycles:
             Cycles to add for each of a choice's products.
         """
         extents, durations = workload.extents, _durations(workload, choices, cost)
-        image, resets, products, passes, _, stores = np.moveaxis(durations, 1, 0)
+        image, resets, products, passes, residual, stores, fetch = np.moveaxis(durations, 1, 0)
         loads, parts = loads_of_tile(workload, choices), choices["oc"] // choices["part"]
-        of_weights = choices["part"] * choices["ic"] * taps(workload, choices)
-        of_weights = cost.load(MemoryId.WGT, of_weights) + 2 * cost.fetch
+        of_weights = _load_of_weights(workload, choices, cost)
+        # Resets are instructions of their own; so are first products, if they overwrite.
+        terms = choices["ic"] * taps(workload, choices)
+        first_fetch = cost.fetch * ((terms > 1) | (not cost.overwrites))
         channels = np.array(extents["oc"])
         operands = len(workload.epilogue.channel_operands) * cost.load(MemoryId.ACC, channels)
         outputs = -(-extents["oc"] // choices["oc"])
-        images = workload.data[0] * workload.groups * tiles_of_pixels(workload, choices)
+        number = tiles_of_kinds(workload, choices)
+        images = workload.groups * (number * image).sum(axis=(1, 2))
+        others = (number * (residual + parts[:, None, None] * fetch)).sum(axis=(1, 2))
+        others = others + number.sum(axis=(1, 2)) * (
+            parts * first_fetch + loads["weight_slots"] * cost.fetch
+            + _of_parameters(workload, choices, cost)
+        )
         sums = products * loads["weight_slots"][:, None, None]
         work = sums + (resets + passes) * parts[:, None, None]
         rates = (work / _pixels(workload, choices)).min(axis=(1, 2))
@@ -105,9 +126,12 @@ class TileCycles:
             cost,
             durations,
             of_weights,
+            cost.fetch,
+            first_fetch,
             int(operands),
             weights=outputs * loads["weight_slots"] * of_weights,
-            image=images * loads["image_slots"] * image[:, 1, 1],
+            image=images * loads["image_slots"],
+            others=outputs * others,
             rates=rates,
             rest=first + operands + volume * rates + last,
             extra=price * products_of(workload, choices),
@@ -119,7 +143,8 @@ class TileCycles:
         loads = loads_of_tile(self.workload, self.choices)
         products = loads["weight_slots"] // loads["image_slots"]
         begin, stays = self.begin(np.arange(len(self.choices)), products)
-        bounds = self.bound(begin, self.rest, self.weights + self.image) + self.extra
+        bounds = self.bound(begin, self.rest, self.weights + self.image + self.others)
+        bounds = bounds + self.extra
         return np.where(stays, bounds, np.inf)
 
     def begin(self, which: Ints, kernels: Ints) -> tuple[Ints, Bools]:
@@ -157,7 +182,7 @@ class PipelinedCycles:
     begin
         When compute starts.
     loading
-        Cycles in which the bus loads the image and the weights, which no estimate is below.
+        Cycles in which the bus is busy with loads and instructions, which no estimate is below.
     stays
         Whether the micro-ops of all slots stay on chip.
     """
@@ -183,6 +208,7 @@ class PipelinedCycles:
         # An extrapolated program may load operands later that stayed in the simulated tiles.
         of_weights, of_image = repeats(workload, choices)
         loading = of_weights * tiles.weights[which] + of_image * tiles.image[which]
+        loading = loading + tiles.others[which]
         return PipelinedCycles(tiles, which, choices, begin, loading, stays)
 
     def least(self) -> Floats:
@@ -225,6 +251,8 @@ class PipelinedCycles:
             np.full(len(rows), tiles.operands),
             readers,
             _of_parameters(workload, choices, tiles.cost),
+            np.full(len(rows), tiles.product_fetch),
+            tiles.first_fetch[which],
         )
         found = np.full(len(rows), np.inf)
         simulate(
@@ -255,6 +283,16 @@ def products_of(workload: Conv2dWorkload, choices: Choices) -> Floats:
     return products.astype(np.float64)
 
 
+def tiles_of_kinds(workload: Conv2dWorkload, choices: Choices) -> Ints:
+    """The number of tiles of all images, for a block of outputs: [choices, 2, 2], of which index 1
+    is a whole tile along y or x, 0 the one at the end of the axis."""
+    y, x = (-(-workload.extents[axis] // choices[axis]) for axis in ("y", "x"))
+    ones = np.ones_like(y)
+    down, across = np.stack([ones, y - 1], axis=1), np.stack([ones, x - 1], axis=1)
+    found: Ints = workload.data[0] * down[:, :, None] * across[:, None, :]
+    return found
+
+
 def tiles_of_pixels(workload: Conv2dWorkload, choices: Choices) -> Ints:
     """The number of tiles along y and x."""
     y, x = (-(-workload.extents[axis] // choices[axis]) for axis in ("y", "x"))
@@ -279,26 +317,59 @@ def _durations(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) ->
     size = part * pixels
     rows, columns = image_extents(workload, y, x)
     inside = np.minimum(rows, workload.data[2]) * np.minimum(columns, workload.data[3])
+    result = workload.in_dram(workload.data[0], *(workload.extents[axis] for axis in AXES))
     # Fetch comes before loads on the bus: a LOAD's own instruction, and those of compute.
+    alone = cost.overhead + cost.fetch
     if workload.channels_together:
         image = cost.load(MemoryId.INP, ic * inside) + cost.fetch
+        stored: Ints = pixels
         stores: Ints = pixels * (cost.store_gap + cost.beats(MemoryId.OUT, part))
     else:
-        image = ic * (cost.load(MemoryId.INP, inside, rows * columns - inside) + cost.fetch)
+        image = _image_loads(workload, choices, rows, columns) * alone
+        image = image + ic * (
+            cost.load(MemoryId.INP, inside, rows * columns - inside) - cost.overhead
+        )
         # Accumulators of a narrower tile at the edge have gaps between rows: each is a STORE.
         runs: Ints = np.where(x < x[:, :, 1:], y, 1)
+        stored = part * runs
         stores = part * (runs * cost.store_gap + cost.beats(MemoryId.OUT, pixels))
+    box = workload.in_dram(np.ones_like(pixels), oc, y, x)
+    residuals = loads_of_box(box, result)
     passes = epilogue.tensor_passes * cost.alu(size, tensor_operand=True)
     passes = passes + (epilogue.immediate_passes + epilogue.input_operands) * size
     passes = passes + epilogue.element_operands * cost.load(MemoryId.ACC_8BIT, size)
-    found = np.empty((len(choices), 6, 2, 2), np.int64)
+    residual = residuals * alone + cost.load(MemoryId.INP, oc * y * x) - cost.overhead
+    instructions = epilogue.tensor_passes + epilogue.immediate_passes + epilogue.input_operands
+    if epilogue.requantise is not None:
+        instructions += 1 + epilogue.input_operands
+    found = np.empty((len(choices), 7, 2, 2), np.int64)
     found[:, 0] = image
     found[:, 1] = size * (not cost.overwrites)
     found[:, 2] = size * ic * taps(workload, choices)[:, None, None]
     found[:, 3] = passes
-    found[:, 4] = epilogue.input_operands * cost.load(MemoryId.INP, oc * y * x)
+    found[:, 4] = epilogue.input_operands * residual
     found[:, 5] = stores
+    found[:, 6] = cost.fetch * (stored + instructions)
     return found
+
+
+def _load_of_weights(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> Ints:
+    """`TileCycles.of_weights`."""
+    part, ic, kernel = choices["part"], choices["ic"], taps(workload, choices)
+    loads = loads_of_box((part, ic, kernel), (*workload.weight[:2], workload.taps))
+    found = cost.load(MemoryId.WGT, part * ic * kernel) - cost.overhead
+    return np.asarray(found + loads * (cost.overhead + cost.fetch))
+
+
+def _image_loads(workload: Conv2dWorkload, choices: Choices, rows: Ints, columns: Ints) -> Ints:
+    """LOADs of a part of the image, of `rows` by `columns`."""
+    channels, height, width = workload.data[1:4]
+    if packs_rows(workload):
+        # Rows between those that windows read keep them apart.
+        width += 1
+    ic = choices["ic"][:, None, None]
+    loads = loads_of_box((ic, rows, columns), (channels, height, width))
+    return np.where(any(workload.padding), ic, loads)
 
 
 def _pixels(workload: Conv2dWorkload, choices: Choices) -> Ints:

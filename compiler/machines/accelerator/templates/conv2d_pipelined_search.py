@@ -64,7 +64,7 @@ def best_choice(
     limit, best = float(np.nextafter(below, 0)), None
     near = np.flatnonzero(bounds <= limit)
     loading = _Loading.of(stages, near)
-    bounds = np.maximum(bounds[near], loading.least + stages.extra[near])
+    bounds = np.maximum(bounds[near], loading.least + (stages.others + stages.extra)[near])
     order = np.argsort(bounds, kind="stable")
     at, many = 0, _FIRST
     while at < len(order) and bounds[order[at]] <= limit:
@@ -142,7 +142,8 @@ class _Loading:
     def with_slots(self, which: Ints, limit: float) -> tuple[Ints, Ints, Choices]:
         """The choices of some tiles with slots whose loads are not above a limit: rows of tiles,
         and what has the order of the space."""
-        tiles, extra = self.stages.choices, self.stages.extra[self.rows[which]]
+        tiles = self.stages.choices
+        extra = (self.stages.others + self.stages.extra)[self.rows[which]]
         loading = self.image[which, :, None] + self.weights[which, None, :] + extra[:, None, None]
         within = np.repeat((loading <= limit)[..., None], len(SLOTS["sum_slots"]), axis=3)
         tile, *settings = np.nonzero(within)

@@ -44,10 +44,10 @@ def simulate(
     Parameters
     ----------
     numbers
-        What a choice is to the simulation, [choices, 18]; of columns the loop's first lines say
+        What a choice is to the simulation, [choices, 20]; of columns the loop's first lines say
         the names.
     durations
-        As in `TileCycles`, [tiles, 6, 2, 2].
+        As in `TileCycles`, [tiles, 7, 2, 2].
     loading, rates
         Cycles of the bus that no choice is below, [choices]; `TileCycles.rates`, [tiles].
     which
@@ -76,12 +76,27 @@ def simulate(
         image_slots, weight_slots, sum_slots = numbers[choice, 7:10]
         keeps_image, keeps_weights, of_weights, behind, rows, operands = numbers[choice, 10:16]
         groups = channels // numbers[choice, 16]
-        parameters = numbers[choice, 17]
+        parameters, product_fetch, first_fetch = numbers[choice, 17:20]
         down, across = (height + y - 1) // y, (width + x - 1) // x
         pixels = down * across
         tiles = batches * channels * pixels
         total = batches * channels * height * width
         most = max(4, LONGEST // (steps * rows * parts))
+        # An operand that stays for the tiles of the inner loop is loaded again after them.
+        again = tiles
+        if outputs and keeps_weights:
+            again = pixels
+        elif keeps_image and not outputs:
+            again = channels
+        middle, first, first_volume = most // 2, 0, 0
+        reloads = 0
+        if most < tiles and again < tiles:
+            if 2 * again <= most:
+                most -= most % again
+                middle = most // again // 2 * again
+            else:
+                most = min(most, again)
+                middle, reloads = most // 2, tiles // again - 1
         image_free[:] = 0
         weight_free[:] = 0
         image_box[:] = -1
@@ -127,6 +142,10 @@ def simulate(
                     part = product % parts
                     at = weights % weight_slots
                     weights += 1
+                    # Instructions come before loads on the bus.
+                    load += product_fetch
+                    if step == 0 and product < parts:
+                        load += first_fetch
                     box = (channel * steps + step) * rows * parts + product
                     if not keeps_weights or weight_box[at] != box:
                         load = max(load, weight_free[at]) + of_weights
@@ -144,11 +163,13 @@ def simulate(
                         operands = 0
                         store = max(store, compute + HANDOVER) + durations[row, 5, a, b]
                         stored[accumulators, part] = store + overhead
+                        load += durations[row, 6, a, b]
                 image_free[slot] = compute + HANDOVER
             if residual > 0:
                 # A tile's residual is loaded behind its last weights, over that of the tile before.
                 load = max(load, passed) + residual
                 compute = max(compute, load + HANDOVER)
+                load += parts * durations[row, 6, a, b]
                 for part in range(parts):
                     compute += operands + durations[row, 3, a, b]
                     operands = 0
@@ -156,7 +177,9 @@ def simulate(
                     stored[accumulators, part] = store + overhead
             passed = compute + HANDOVER
             volume += (y if a else height - (down - 1) * y) * (x if b else width - (across - 1) * x)
-            if tile == most // 2 - 1:
+            if tile == 0:
+                first, first_volume = compute - begin, volume
+            if tile == middle - 1:
                 half, half_volume = compute, volume
             least = compute + rates[row] * (total - volume) + overhead - ROUNDING + extra[choice]
             if bounded and least > limits[0]:
@@ -169,6 +192,7 @@ def simulate(
             # Extrapolate at the rate of the second half of the simulated tiles, or at that of the
             # longer one of loads and arithmetic: tiles at the edge may not be among the simulated.
             rate = (compute - half) / max(1, volume - half_volume)
+            end += reloads * max(0.0, first - rate * first_volume)
             whole = batches * channels
             for kind in range(4):
                 a, b = kind // 2, kind % 2
@@ -183,6 +207,8 @@ def simulate(
                 size = y if a else height - (down - 1) * y
                 size *= x if b else width - (across - 1) * x
                 loads = durations[row, 4, a, b] + parameters
+                loads += parts * (durations[row, 6, a, b] + first_fetch)
+                loads += steps * rows * parts * product_fetch
                 if not keeps_image:
                     loads += steps * durations[row, 0, a, b]
                 if not keeps_weights:

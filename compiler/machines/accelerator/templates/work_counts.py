@@ -250,6 +250,11 @@ def transfers_of(
     return TransferCounts(memory, elements, instructions, bursts)
 
 
+def loads_of_box(box: Sequence[Ints | int], whole: Sequence[int]) -> Ints:
+    """Number of LOADs of a box of a tensor of extents `whole`, stored without gaps."""
+    return _rectangles(box, whole, box)[0]
+
+
 def _rectangles(
     box: Sequence[Ints | int], whole: Sequence[int], chip: Sequence[Ints | int]
 ) -> tuple[Ints, Ints]:
