@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tandem.compiler.machines.gpu.codegen.ptx import PROCESSORS, ptx_text
-from tandem.compiler.machines.gpu.machine import GpuMachine
+from tandem.compiler.machines.gpu.machine import nvidia_gpu
 from tandem.compiler.machines.gpu.network_programs import network_programs
 from tandem.compiler.machines.gpu.ptxas import KernelResources, assembled, ptxas_path
 from tandem.workbench.models import ModelOptions, import_model
@@ -46,7 +46,7 @@ def gpu_kernels(model: str, options: ModelOptions, processor: str) -> Iterator[K
     """
     function = import_model(model, options, None).prepared(None).function
     assembler = ptxas_path()
-    for name, program in network_programs(function, GpuMachine()).items():
+    for name, program in network_programs(function, nvidia_gpu(processor)).items():
         text = ptx_text(program, processor)
         needs = None if assembler is None else assembled(text, processor, assembler)
         yield KernelText(name, text, len(program.launches), needs)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from random import Random
-from typing import Any, TypeAlias, assert_never
+from typing import Any, NamedTuple, TypeAlias, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,10 +29,19 @@ from tandem.compiler.machines.gpu.launch import (
     grid_of,
     is_barrier,
 )
+from tandem.compiler.machines.gpu.warps import KNOWN, WARP, is_warp_product
 
 _Stop: TypeAlias = "Stmt | None"
-"""Where a thread stops for others to run: at a barrier, or None after a store."""
+"""Where a thread stops for others to run: at a barrier or a product of its warp, or None after a
+store."""
 _Run: TypeAlias = Callable[[], Iterator[_Stop]]
+
+
+class _Running(NamedTuple):
+    """A thread, by its number in the block, and what is left of it."""
+
+    number: int
+    steps: Iterator[_Stop]
 
 
 class Order(Enum):
@@ -92,7 +101,10 @@ def _run_launch(
     block: Cell = [0]
     near = {each.name: Memory(each, each.strides) for each in grid.shared}
     threads = [
-        _thread(number, grid, {**memories, **near}, block, steps=order is Order.INTERLEAVED)
+        (
+            number,
+            _thread(number, grid, {**memories, **near}, block, steps=order is Order.INTERLEAVED),
+        )
         for number in range(grid.threads)
     ]
     numbers = [*range(grid.blocks)]
@@ -105,33 +117,64 @@ def _run_launch(
         block[0] = number
         for memory in near.values():
             memory.clear()
-        _run_block(launch.name, number, [each() for each in threads], order, random)
+        running = [_Running(at, each()) for at, each in threads]
+        _run_block(launch.name, number, running, order, random)
 
 
 def _run_block(
-    name: str, block: int, threads: list[Iterator[_Stop]], order: Order, random: Random
+    name: str, block: int, threads: list[_Running], order: Order, random: Random
 ) -> None:
     """Run the threads of a block from barrier to barrier."""
     left = threads
     while left:
-        waiting: list[tuple[Iterator[_Stop], Stmt]] = []
+        waiting: list[tuple[_Running, Stmt]] = []
+        meetings: dict[int, list[tuple[_Running, Stmt]]] = {}
         going = left
         while going:
             at = random.randrange(len(going)) if order is Order.INTERLEAVED else 0
+            thread = going[at]
             try:
-                stop = next(going[at])
+                stop = next(thread.steps)
             except StopIteration:
                 going = going[:at] + going[at + 1 :]
                 continue
-            if stop is not None:
-                waiting.append((going[at], stop))
-                going = going[:at] + going[at + 1 :]
+            if stop is None:
+                continue
+            going = going[:at] + going[at + 1 :]
+            if is_barrier(stop):
+                waiting.append((thread, stop))
+                continue
+            warp = thread.number // WARP
+            met = meetings.setdefault(warp, [])
+            met.append((thread, stop))
+            if len(met) == WARP:
+                # All go on together, those that came last not as the last ones always.
+                _check_same(f"{name}, block {block}, warp {warp}", meetings.pop(warp))
+                free = {each.number for each in (*going, *(one for one, _ in met))}
+                going = [each for each in left if each.number in free]
+        for warp, met in meetings.items():
+            raise IRError(
+                f"{name}, block {block}, warp {warp}: {len(met)} of {WARP} threads come to "
+                f"{_called(met[0][1])}"
+            )
         where = {id(stop) for _, stop in waiting}
         if len(where) > 1 or (waiting and len(waiting) < len(threads)):
             raise IRError(f"{name}, block {block}: not all threads come to the same barrier")
         # Interleaved or not, those that came last to a barrier must not be the last ones always.
-        kept = {id(each) for each, _ in waiting}
-        left = [each for each in left if id(each) in kept]
+        kept = {each.number for each, _ in waiting}
+        left = [each for each in left if each.number in kept]
+
+
+def _check_same(where: str, met: list[tuple[_Running, Stmt]]) -> None:
+    """Raise `IRError` unless the threads of a warp are at the same statement."""
+    if len({id(stop) for _, stop in met}) > 1:
+        names = sorted({_called(stop) for _, stop in met})
+        raise IRError(f"{where}: threads are at different products: {', '.join(names)}")
+
+
+def _called(stmt: Stmt) -> str:
+    assert isinstance(stmt, Invoke), "threads stop at intrinsics"
+    return stmt.intrinsic.name
 
 
 def _thread(
@@ -164,10 +207,11 @@ class _Thread:
                 return lambda: iter((stmt,))
             case Invoke() if is_dot_product(stmt):
                 return self.run(behaviour(stmt), frame)
+            case Invoke() if is_warp_product(stmt):
+                own = self.run(behaviour(stmt), frame)
+                return _in_order([lambda: iter((stmt,)), own])
             case Invoke() | Block():
-                raise IRError(
-                    f"launches have no {type(stmt).__name__}, but barriers and dot products"
-                )
+                raise IRError(f"launches have no {type(stmt).__name__}, but {KNOWN}")
             case _:
                 assert_never(stmt)
 

@@ -73,17 +73,18 @@ def behaviour(invoke: Invoke) -> Stmt:
     return map_accesses_in(invoke.intrinsic.body, regions.keys(), moved)
 
 
-def is_dense(region: Region) -> bool:
-    """Whether the bytes of a factor are neighbours in memory."""
-    kept = kept_axes(region.shape, (DOT_TERMS,))
-    return kept is not None and region.buffer.strides[kept[0]] == 1
+def is_dense(region: Region, shape: tuple[int, ...]) -> bool:
+    """Whether neighbours along the last axis of a parameter of this shape are neighbours in
+    memory."""
+    kept = kept_axes(region.shape, shape)
+    return kept is not None and region.buffer.strides[kept[-1]] == 1
 
 
-def is_aligned(region: Region) -> bool:
-    """Whether a factor provably begins at a multiple of its size in memory."""
+def is_aligned(region: Region, elements: int) -> bool:
+    """Whether an operand provably begins at a multiple of so many elements in memory."""
     for lower, stride in zip(region.lower, region.buffer.strides, strict=True):
         found = linear(lower)
         factors = (found.constant, *(factor for _, factor in found.terms))
-        if any(factor * stride % DOT_TERMS for factor in factors):
+        if any(factor * stride % elements for factor in factors):
             return False
     return True

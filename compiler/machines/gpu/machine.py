@@ -27,6 +27,8 @@ class GpuMachine:
         The most bytes of a block's shared memory.
     language
         Of its kernels.
+    warp_products
+        Whether it has instructions by which the threads of a warp multiply matrices.
     processor
         The least GPU that PTX is for, by LLVM's name; empty for OpenCL C.
     """
@@ -36,8 +38,9 @@ class GpuMachine:
     shared_bytes: int = 32 * 1024
     language: KernelLanguage = KernelLanguage.OPENCL_C
     processor: str = ""
+    warp_products: bool = False
 
 
 def nvidia_gpu(processor: str = "sm_80") -> GpuMachine:
     """NVIDIA's GPUs by their driver, from a processor on."""
-    return GpuMachine("cuda", language=KernelLanguage.PTX, processor=processor)
+    return GpuMachine("cuda", language=KernelLanguage.PTX, processor=processor, warp_products=True)

@@ -33,8 +33,9 @@ from tandem.compiler.machines.gpu.codegen.opencl_expressions import (
 from tandem.compiler.machines.gpu.codegen.opencl_functions import Functions
 from tandem.compiler.machines.gpu.codegen.opencl_types import stored_type
 from tandem.compiler.machines.gpu.codegen.opencl_vectors import vector_copy
-from tandem.compiler.machines.gpu.intrinsics import is_dot_product
+from tandem.compiler.machines.gpu.intrinsics import behaviour, is_dot_product
 from tandem.compiler.machines.gpu.launch import BLOCK, THREAD, GpuProgram, grid_of, is_barrier
+from tandem.compiler.machines.gpu.warps import KNOWN, is_warp_product
 
 _INDENT = "  "
 _DOUBLE = "#pragma OPENCL EXTENSION cl_khr_fp64 : enable"
@@ -81,6 +82,9 @@ def _names(launch: PrimFunc) -> dict[str, str]:
     taken: set[str] = set()
     wanted = [(each.name, "b") for each in buffers_in(launch)]
     wanted += [(each.var.name, "i") for each in loops(launch.body)]
+    invoked = dict.fromkeys(each for each in statements(launch.body) if is_warp_product(each))
+    parts = {each.intrinsic.name: each.intrinsic for each in invoked if isinstance(each, Invoke)}
+    wanted += [(each.var.name, "i") for part in parts.values() for each in loops(part.body)]
     for name, prefix in wanted:
         text = f"{prefix}_{_plain(name)}"
         while text in taken:
@@ -173,10 +177,11 @@ def _statement(
             yield f"barrier({fences});"
         case Invoke() if is_dot_product(stmt):
             yield dot_statement(stmt, of, ranges)
+        case Invoke() if is_warp_product(stmt):
+            # Each lane computes the sums that it holds: there is no such instruction.
+            yield from _statement(behaviour(stmt), of, ranges, fences)
         case Invoke() | Block():
-            raise CodegenError(
-                f"launches have no {type(stmt).__name__}, but barriers and dot products"
-            )
+            raise CodegenError(f"launches have no {type(stmt).__name__}, but {KNOWN}")
         case _:
             assert_never(stmt)
 

@@ -26,12 +26,12 @@ def dot_statement(invoke: Invoke, of: Expressions, ranges: Ranges) -> str:
 
 def _vector(invoke: Invoke, region: Region, of: Expressions, ranges: Ranges) -> str:
     """The bytes of a factor as a vector, in one access where it is known to be aligned."""
-    if not is_dense(region):
+    if not is_dense(region, (DOT_TERMS,)):
         raise CodegenError(
             f"{invoke.intrinsic.name}: bytes of {region.buffer.name} are no neighbours"
         )
     address = f"&{of.element(region.buffer, region.lower, ranges)}"
     kind = f"{c_type(region.buffer.dtype)}{DOT_TERMS}"
-    if is_aligned(region):
+    if is_aligned(region, DOT_TERMS):
         return f"*(local const {kind} *){address}"
     return f"vload{DOT_TERMS}(0, {address})"

@@ -33,10 +33,10 @@ def _sign(dtype: DType) -> str:
 
 def _register(frame: Frame, invoke: Invoke, region: Region) -> Any:
     """The bytes of a factor in one register."""
-    if not is_dense(region):
+    if not is_dense(region, (DOT_TERMS,)):
         raise frame.error(
             f"{invoke.intrinsic.name}: bytes of {region.buffer.name} are no neighbours"
         )
     pointer = load_store.address(frame, region.buffer, region.lower, partial(evaluate, frame))
-    align = DOT_TERMS if is_aligned(region) else 1
+    align = DOT_TERMS if is_aligned(region, DOT_TERMS) else 1
     return frame.tag(frame.builder.load(pointer, typ=I32, align=align), region.buffer)

@@ -29,8 +29,10 @@ from tandem.compiler.machines.cpu.codegen.llvm import (
 )
 from tandem.compiler.machines.cpu.codegen.offset import known_number
 from tandem.compiler.machines.gpu.codegen.ptx_dots import emit_dot
+from tandem.compiler.machines.gpu.codegen.ptx_warps import emit_warp_product
 from tandem.compiler.machines.gpu.intrinsics import is_dot_product
 from tandem.compiler.machines.gpu.launch import is_barrier
+from tandem.compiler.machines.gpu.warps import KNOWN, is_warp_product
 
 _BARRIER = "llvm.nvvm.barrier0"
 """All threads of the block wait for each other: `bar.sync 0`."""
@@ -69,10 +71,10 @@ def emit(frame: Frame, stmt: Stmt) -> None:
             call_intrinsic(frame.builder, _BARRIER, ir.VoidType(), [])
         case Invoke() if is_dot_product(stmt):
             emit_dot(frame, stmt)
+        case Invoke() if is_warp_product(stmt):
+            emit_warp_product(frame, stmt)
         case Invoke() | Block():
-            raise frame.error(
-                f"launches have no {type(stmt).__name__}, but barriers and dot products"
-            )
+            raise frame.error(f"launches have no {type(stmt).__name__}, but {KNOWN}")
         case _:
             assert_never(stmt)
 

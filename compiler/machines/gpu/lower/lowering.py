@@ -14,6 +14,7 @@ from tandem.compiler.lower.compact_buffers import CompactBuffers
 from tandem.compiler.lower.lower_blocks import LowerBlocks
 from tandem.compiler.lower.lowering import LoopPass, Simplify, lower
 from tandem.compiler.machines.gpu.check.races import check_races, private_to_threads
+from tandem.compiler.machines.gpu.check.warps import check_warps
 from tandem.compiler.machines.gpu.launch import GpuProgram, Grid, grid_of, launch_of
 from tandem.compiler.machines.gpu.lower.barriers import with_barriers
 from tandem.compiler.machines.gpu.lower.threads import threaded
@@ -35,6 +36,8 @@ def gpu_program(function: PrimFunc, machine: GpuMachine) -> GpuProgram:
         accessed by several.
     RaceError
         If threads race where no barrier can be.
+    WarpError
+        If not all threads of a warp come to what they compute together.
     CapacityError
         If a launch has too many threads, or too much shared memory.
     """
@@ -48,6 +51,7 @@ def gpu_program(function: PrimFunc, machine: GpuMachine) -> GpuProgram:
         launch = _launch(name, nest, known, filled)
         _check_fits(launch, machine)
         check_races(launch)
+        check_warps(launch)
         launches.append(launch)
         filled |= facts(nest).writes
     return GpuProgram(plain.name, plain.inputs, plain.outputs, tuple(scratch), tuple(launches))

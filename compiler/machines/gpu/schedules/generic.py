@@ -11,7 +11,8 @@ from tandem.compiler.machines.cpu.schedules.generic import inline_stages
 from tandem.compiler.machines.gpu.machine import GpuMachine
 from tandem.compiler.machines.gpu.schedules.products import as_products
 from tandem.compiler.machines.gpu.schedules.rows import by_rows
-from tandem.compiler.machines.gpu.schedules.tiles import Tile, tile_of, tiled
+from tandem.compiler.machines.gpu.schedules.tile import Tile, tile_of
+from tandem.compiler.machines.gpu.schedules.tiles import tiled
 from tandem.compiler.machines.gpu.schedules.trees import in_blocks, reader_reduces, with_trees
 from tandem.compiler.te import Tensor
 from tandem.compiler.te.schedule import Schedule

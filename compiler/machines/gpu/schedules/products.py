@@ -8,7 +8,7 @@ one schedule.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TypeAlias
 
@@ -20,6 +20,7 @@ from tandem.compiler.ir.stmt import PrimFunc
 from tandem.compiler.ir.visit import subexpressions, substitute, variables
 from tandem.compiler.machines.gpu.intrinsics import DOT_PRODUCTS
 from tandem.compiler.machines.gpu.schedules.rewriting import digits, new_name, plain, rewritten
+from tandem.compiler.machines.gpu.warps import WARP_PRODUCTS
 from tandem.compiler.te import Tensor
 from tandem.compiler.te.tensor import Combiner, Compute, compute, reduce_axis
 
@@ -43,6 +44,8 @@ class Product:
         Of an element of the larger operand, as it is loaded.
     dot
         The intrinsic that computes its terms, several at once; None if there is none.
+    together
+        The intrinsic by which a warp does; None if there is none.
     """
 
     stage: str
@@ -54,6 +57,7 @@ class Product:
     terms: int
     bytes: int = 4
     dot: PrimFunc | None = None
+    together: PrimFunc | None = None
 
 
 Multiples: TypeAlias = Callable[[Product], tuple[int, int, int]]
@@ -114,8 +118,10 @@ def _product(
     stages = [new_name(tensor, each, taken) for each in ("product", "left", "right")]
     size = max(each.dtype.holder.numpy.itemsize for each in narrow)
     in_int32 = all(each == INT32 for each in (tensor.dtype, *(factor.dtype for factor in factors)))
-    dot = DOT_PRODUCTS.get((narrow[0].dtype, narrow[1].dtype)) if in_int32 else None
-    found = Product(stages[0], stages[1], stages[2], sizes[0], sizes[1], sizes[2], depth, size, dot)
+    found = Product(stages[0], stages[1], stages[2], sizes[0], sizes[1], sizes[2], depth, size)
+    if in_int32:
+        kinds = narrow[0].dtype, narrow[1].dtype
+        found = replace(found, dot=DOT_PRODUCTS.get(kinds), together=WARP_PRODUCTS.get(kinds))
     padded = [
         -(-extent // multiple) * multiple
         for extent, multiple in zip((*sizes[1:], depth), multiples(found), strict=True)

@@ -14,11 +14,12 @@ from tandem.compiler.graph.nodes import Function
 from tandem.compiler.machines.gpu.machine import GpuMachine
 from tandem.compiler.machines.gpu.schedules.generic import gpu_schedule
 from tandem.compiler.machines.gpu.schedules.products import Product, as_products
-from tandem.compiler.machines.gpu.schedules.tiles import Tile, tile_of
+from tandem.compiler.machines.gpu.schedules.tile import Tile, tile_of
+from tandem.compiler.machines.gpu.warps import LANE_COLUMNS, LANE_ROWS, OWN, terms_of
 from tandem.compiler.plan.pattern import Apply
 from tandem.compiler.plan.schedule_template import KernelMatch, ScheduleTemplate
 from tandem.compiler.plan.space import Bools, Choices, Floats, Space
-from tandem.compiler.te.knobs import Choice
+from tandem.compiler.te.knobs import Choice, Setting
 from tandem.compiler.te.schedule import Schedule
 
 _SIDES = (16, 32, 64, 128)
@@ -45,7 +46,7 @@ class TileTemplate(ScheduleTemplate[Function, GpuMachine]):
         raise Refusal("tiles match no pattern: they schedule whole kernels")
 
     def space(self, workload: Function, machine: GpuMachine) -> Space:
-        knobs = {
+        knobs: dict[str, tuple[Setting, ...]] = {
             "rows": _SIDES,
             "columns": _SIDES,
             "depth": _DEPTHS,
@@ -53,14 +54,19 @@ class TileTemplate(ScheduleTemplate[Function, GpuMachine]):
             "thread_columns": _OWN,
             "slots": _SLOTS,
         }
+        if machine.warp_products:
+            knobs |= {"depth": (*_DEPTHS, 2 * _DEPTHS[-1]), "warps": (0, 1)}
         return Space(knobs)
 
     def fits(self, workload: Function, choices: Choices, machine: GpuMachine) -> Bools:
-        """Threads and memory that the machine has, and no tile larger than a product."""
+        """Threads and memory that the machine has, no tile larger than a product, and warps that
+        multiply together where they can."""
         threads = _threads(choices)
         loaded = (choices["rows"] + choices["columns"]) * choices["depth"] * choices["slots"]
         fitting: Bools = (threads <= machine.threads) & (threads >= min(_WARP, machine.threads))
+        alone = _alone(choices)
         for product in products_of(workload):
+            fitting &= alone | _in_warps(choices, product)
             fitting &= loaded * product.bytes <= machine.shared_bytes
             for knob, extent in (
                 ("rows", product.rows),
@@ -108,7 +114,7 @@ def products_of(kernel: Function) -> tuple[Product, ...]:
 def default_choice(products: Sequence[Product], machine: GpuMachine) -> Choice:
     """The compiler's own tile for the first of a kernel's products."""
     tile = tile_of(products[0], machine)
-    return {
+    choice: Choice = {
         "rows": tile.rows,
         "columns": tile.columns,
         "depth": tile.depth,
@@ -116,11 +122,36 @@ def default_choice(products: Sequence[Product], machine: GpuMachine) -> Choice:
         "thread_columns": tile.thread_columns,
         "slots": tile.slots,
     }
+    return {**choice, "warps": int(tile.warps)} if machine.warp_products else choice
 
 
 def tile_from(choice: Mapping[str, int | str]) -> Tile:
     """The tile of a choice."""
-    return Tile(**{name: int(setting) for name, setting in choice.items()})
+    settings = {name: int(setting) for name, setting in choice.items()}
+    warps = bool(settings.pop("warps", 0))
+    return Tile(**settings, warps=warps)
+
+
+def _alone(choices: Choices) -> Bools:
+    """Where each thread multiplies by itself."""
+    return (
+        ~choices.equals("warps", 1) if "warps" in choices.columns else np.ones(len(choices), bool)
+    )
+
+
+def _in_warps(choices: Choices, product: Product) -> Bools:
+    """Where tiles are whole products of whole warps, by `warp_tiles.warp_product`."""
+    found = product.together
+    if found is None:
+        return np.zeros(len(choices), bool)
+    rows, columns = choices["thread_rows"], choices["thread_columns"]
+    return (
+        (rows % OWN == 0)
+        & (columns % OWN == 0)
+        & (choices["rows"] // rows % LANE_ROWS == 0)
+        & (choices["columns"] // columns % LANE_COLUMNS == 0)
+        & (choices["depth"] % terms_of(found) == 0)
+    )
 
 
 def _threads(choices: Choices) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

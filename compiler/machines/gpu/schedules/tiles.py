@@ -12,9 +12,16 @@ from tandem.compiler.ir.stmt import Block, IterKind, Store
 from tandem.compiler.ir.visit import blocks, reads, variables
 from tandem.compiler.machines.gpu.intrinsics import DOT_TERMS
 from tandem.compiler.machines.gpu.launch import SHARED
-from tandem.compiler.machines.gpu.machine import GpuMachine
 from tandem.compiler.machines.gpu.neighbours import are_neighbours
 from tandem.compiler.machines.gpu.schedules.products import Product
+from tandem.compiler.machines.gpu.schedules.tile import Tile
+from tandem.compiler.machines.gpu.schedules.warp_tiles import (
+    THREADS,
+    by_products,
+    in_warps,
+    laid_out,
+    warp_product,
+)
 from tandem.compiler.te.schedule import Schedule
 from tandem.compiler.te.tree import (
     allocated,
@@ -24,66 +31,6 @@ from tandem.compiler.te.tree import (
     find_loop,
     read_by,
 )
-
-_SIDES = ((128, 8), (64, 4), (32, 2), (16, 1))
-"""Sides of a block's tile, and of that of each of its 256 threads."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tile:
-    """How a product is divided.
-
-    Attributes
-    ----------
-    rows, columns
-        Of a block.
-    depth
-        Terms that are loaded at once.
-    thread_rows, thread_columns
-        Of a thread.
-    slots
-        Of what is loaded: with two, the next tile needs no barrier before it.
-    """
-
-    rows: int
-    columns: int
-    depth: int
-    thread_rows: int
-    thread_columns: int
-    slots: int = 2
-
-    @property
-    def sides(self) -> tuple[int, int, int]:
-        """Rows, columns and terms that are in shared memory."""
-        return self.rows, self.columns, self.depth
-
-    @property
-    def threads(self) -> int:
-        """The threads of a block."""
-        return self.rows // self.thread_rows * (self.columns // self.thread_columns)
-
-
-def tile_of(product: Product, machine: GpuMachine) -> Tile:
-    """The tile for a product: the largest that leaves work for enough blocks, and no larger than
-    the product."""
-
-    def blocks_of(side: int) -> int:
-        return product.batch * (product.rows // side) * (product.columns // side)
-
-    enough = (
-        (side, own) for side, own in _SIDES if blocks_of(side) >= (_BLOCKS if side > _SMALL else 1)
-    )
-    side, own = next(enough, _SIDES[-1])
-    while (side // own) ** 2 > machine.threads:
-        own *= 2
-    return Tile(side, side, _DEPTH, own, own)
-
-
-_BLOCKS = 64
-"""Blocks that keep a GPU busy."""
-_SMALL = 32
-"""The side of tiles that small products have, however few their blocks."""
-_DEPTH = 16
 
 
 def tiled(schedule: Schedule, product: Product, tile: Tile) -> Schedule:
@@ -103,26 +50,42 @@ def tiled(schedule: Schedule, product: Product, tile: Tile) -> Schedule:
     schedule = schedule.split(near, "m", tile.thread_rows, ("thread_m", "m"))
     schedule = schedule.split(near, "n", tile.thread_columns, ("thread_n", "n"))
     schedule = schedule.split(near, "k", tile.depth, ("tile_k", "k"))
-    dot = None if tile.depth % DOT_TERMS else product.dot
-    inner = ("k", "m", "n") if dot is None else ("k", "m", "n", "dot")
-    if dot is not None:
+    together = warp_product(product, tile)
+    dot = None if tile.depth % DOT_TERMS or together is not None else product.dot
+    threads: tuple[str, ...] = ("thread_m", "thread_n")
+    inner = ["k", "m", "n"]
+    if together is not None:
+        threads = THREADS
+        for stage in (near, root):
+            schedule = in_warps(schedule, stage)
+        schedule = schedule.reorder(root, *threads, *_OWN[2:])
+        schedule, inner = by_products(schedule, near, together)
+    elif dot is not None:
         schedule = schedule.split(near, "k", DOT_TERMS, ("k", "dot"))
-    schedule = schedule.reorder(near, "tile_k", "thread_m", "thread_n", *inner)
+        inner = [*inner, "dot"]
+    schedule = schedule.reorder(near, "tile_k", *threads, *inner)
+    by_columns = together is not None or dot is not None
     for operand, axes in ((product.left, ("m", "k")), (product.right, ("k", "n"))):
-        schedule = _together(schedule, operand, axes, near, tile, by_columns=dot is not None)
+        schedule = _together(schedule, operand, axes, near, tile, by_columns=by_columns)
     schedule = schedule.decompose_reduction(near, "tile_k")
-    if dot is not None:
+    if together is not None:
+        schedule = laid_out(schedule, product, tile, together)
+        schedule = schedule.tensorize(near, inner[3], together)
+    elif dot is not None:
         # The terms of a column become neighbours, as those of a row are.
         schedule = schedule.set_layout(product.right, ("0", "2", "1"))
         schedule = schedule.tensorize(near, "dot", dot)
     for axis in axes_of(schedule.program.body, root):
-        if axis not in _OWN:
+        if axis not in (*threads, *_OWN):
             schedule = schedule.bind(root, axis, "blocks")
-    for stage, own in ((f"{near}_init", ("m", "n")), (near, ("m", "n")), (root, _OWN[2:])):
-        for axis in ("thread_m", "thread_n"):
+    # Of a thread's own elements all is in registers; of a warp's products the parts of a tile, too.
+    own = ("m", "n", *_OWN[2:]) if together is None else ("k", "m", "n", *_OWN[2:])
+    for stage, unrolled in ((f"{near}_init", own), (near, own), (root, _OWN[2:])):
+        for axis in threads:
             schedule = schedule.bind(stage, axis, "threads")
-        for axis in own:
-            schedule = schedule.unroll(stage, axis)
+        for axis in axes_of(schedule.program.body, stage):
+            if axis in unrolled:
+                schedule = schedule.unroll(stage, axis)
     return schedule
 
 

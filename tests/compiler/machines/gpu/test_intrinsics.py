@@ -120,12 +120,12 @@ def test_behaviour() -> None:
 def test_places_in_memory() -> None:
     i, shared = Var("i"), Scope("shared")
     rows = Buffer("rows", (2, 8, 12), INT8, shared)
-    assert is_aligned(Region(rows, (i, i + 3, i * 4 + 8), (1, 1, 4)))
-    assert not is_aligned(Region(rows, (i, i, i * 4 + 2), (1, 1, 4)))
-    assert not is_aligned(Region(rows, (i, i, i // 2), (1, 1, 4)))
-    assert not is_aligned(Region(Buffer("odd", (8, 6), INT8, shared), (i, index(0)), (1, 4)))
-    assert is_dense(Region(rows, (i, i, i), (1, 1, 4)))
-    assert not is_dense(Region(rows, (i, i, i), (1, 4, 1)))
+    assert is_aligned(Region(rows, (i, i + 3, i * 4 + 8), (1, 1, 4)), 4)
+    assert not is_aligned(Region(rows, (i, i, i * 4 + 2), (1, 1, 4)), 4)
+    assert not is_aligned(Region(rows, (i, i, i // 2), (1, 1, 4)), 4)
+    assert not is_aligned(Region(Buffer("odd", (8, 6), INT8, shared), (i, index(0)), (1, 4)), 4)
+    assert is_dense(Region(rows, (i, i, i), (1, 1, 4)), (4,))
+    assert not is_dense(Region(rows, (i, i, i), (1, 4, 1)), (4,))
 
 
 def test_only_bytes_have_one() -> None:

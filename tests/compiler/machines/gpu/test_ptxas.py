@@ -14,7 +14,7 @@ from tandem.compiler.machines.gpu.codegen.opencl import kernel_name
 from tandem.compiler.machines.gpu.codegen.ptx import PROCESSORS, ptx_text
 from tandem.compiler.machines.gpu.launch import grid_of
 from tandem.compiler.machines.gpu.lower.lowering import gpu_program, shared_bytes
-from tandem.compiler.machines.gpu.machine import GpuMachine
+from tandem.compiler.machines.gpu.machine import GpuMachine, nvidia_gpu
 from tandem.compiler.machines.gpu.network_programs import network_programs
 from tandem.compiler.machines.gpu.ptxas import KernelResources, assembled, ptxas_path
 from tandem.compiler.machines.gpu.schedules.generic import gpu_schedule
@@ -22,6 +22,7 @@ from tandem.compiler.te import cast, compute, placeholder, reduce_axis, sum
 from tandem.workbench.models import ModelOptions, import_model
 from tests.support.compiler.machines.gpu.dots import dot_program
 from tests.support.compiler.machines.gpu.schedules import Tile, product
+from tests.support.compiler.machines.gpu.warps import warp_program
 
 MACHINE = GpuMachine()
 REPORT = """\
@@ -131,6 +132,36 @@ def test_large_product_of_bytes(processor: str) -> None:
     assert tiled.shared_bytes == 2 * 2 * 128 * 16
     assert (tiled.stack_bytes, tiled.spilled_bytes) == (0, 0)
     assert 64 < tiled.registers <= 255
+
+
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_warp_product(processor: str) -> None:
+    text = ptx_text(warp_program(), processor)
+    (found,) = assembled(text, processor, found_ptxas())
+    assert (found.kernel, found.shared_bytes, found.spilled_bytes) == ("tandem_f", 768, 0)
+    with pytest.raises(CodegenError, match=r"ptxas refuses the text"):
+        assembled(text.replace("m16n8k32", "m16n8k8"), processor, found_ptxas())
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("processor", PROCESSORS)
+@pytest.mark.parametrize("side", [1024, 512, 200])
+def test_large_product_of_warps(processor: str, side: int) -> None:
+    a, b = placeholder((side, side), INT8, "A"), placeholder((side, side), INT8, "B")
+    k = reduce_axis(side, "k")
+    c = compute(
+        (side, side), lambda i, j: sum(cast(a[i, k], INT32) * cast(b[j, k], INT32), axis=k), "C"
+    )
+    machine = nvidia_gpu(processor)
+    made = gpu_program(gpu_schedule(c, machine=machine, inputs=[a, b], name="C").program, machine)
+    text = ptx_text(made, processor)
+    # A warp has 64 x 32 sums, 32 x 16 or 16 x 8, by products of 16 x 8, and loads of 16 or 8 rows;
+    # a tile has terms for two.
+    products, loads = {1024: (4 * 4, 4 + 4), 512: (2 * 2, 2 + 2), 200: (1, 1 + 1)}[side]
+    assert (text.count("mma.sync"), text.count("ldmatrix")) == (2 * products, 2 * loads)
+    (found,) = assembled(text, processor, found_ptxas())
+    assert (found.stack_bytes, found.spilled_bytes) == (0, 0)
+    assert 4 * products < found.registers <= 255
 
 
 @pytest.mark.exhaustive

@@ -27,7 +27,7 @@ from tandem.compiler.machines.gpu.lower.lowering import gpu_program
 from tandem.compiler.machines.gpu.machine import GpuMachine
 from tandem.compiler.machines.gpu.schedules.generic import gpu_schedule
 from tandem.compiler.machines.gpu.schedules.products import Product, as_products
-from tandem.compiler.machines.gpu.schedules.tiles import Tile, tile_of
+from tandem.compiler.machines.gpu.schedules.tile import Tile, tile_of
 from tandem.compiler.te import (
     Tensor,
     cast,

@@ -12,16 +12,19 @@ from tandem.compiler.graph import Call, Function
 from tandem.compiler.graph.passes import InferTypes
 from tandem.compiler.ir import interpreter
 from tandem.compiler.machines.gpu.backend import gpu_kernel
+from tandem.compiler.machines.gpu.codegen.ptx import ptx_text
 from tandem.compiler.machines.gpu.interpreter import Order, run_program
 from tandem.compiler.machines.gpu.launch import grid_of
 from tandem.compiler.machines.gpu.lower.lowering import gpu_program, shared_bytes
-from tandem.compiler.machines.gpu.machine import GpuMachine
+from tandem.compiler.machines.gpu.machine import GpuMachine, nvidia_gpu
+from tandem.compiler.machines.gpu.schedules.tile import tile_of
 from tandem.compiler.machines.gpu.schedules.tile_template import (
     TILES,
     default_choice,
     products_of,
+    tile_from,
 )
-from tandem.compiler.machines.gpu.schedules.tiles import tile_of
+from tandem.compiler.machines.gpu.schedules.warp_tiles import warp_product
 from tandem.compiler.machines.gpu.target import gpu
 from tandem.compiler.plan.pattern import Match
 from tandem.compiler.plan.planner import fitting_choices
@@ -42,6 +45,19 @@ kernel @k(a: int32[{rows}, {terms}], b: int32[{terms}, {columns}], c: int32[{col
   d = matmul(a, b)
   e = add(d, c)
   return e
+"""
+        )
+    )
+
+
+def kernel_of_bytes() -> Function:
+    """A product of bytes."""
+    return InferTypes().apply(
+        graph(
+            """
+kernel @k(a: int8[64, 64], b: int8[64, 64]):
+  c = dense(a, b, out_dtype=int32)
+  return c
 """
         )
     )
@@ -72,6 +88,26 @@ def test_which_fit() -> None:
         assert grid.threads == int(choice["rows"]) * int(choice["columns"]) // own <= 256
         loaded = (int(choice["rows"]) + int(choice["columns"])) * int(choice["depth"])
         assert shared_bytes(grid) == 4 * loaded * int(choice["slots"]) <= 32 * 1024
+
+
+def test_tiles_of_warps() -> None:
+    """Devices that have such instructions choose whether warps multiply together."""
+    assert "warps" not in TILES.space(kernel(), MACHINE).knobs
+    machine, bytes_ = nvidia_gpu(), kernel_of_bytes()
+    choice = default_choice(products_of(bytes_), machine)
+    assert choice["warps"] == 1
+    assert tile_from(choice) == tile_of(products_of(bytes_)[0], machine)
+    program = gpu_program(TILES.schedule(bytes_, choice, machine).program, machine)
+    assert "mma.sync" in ptx_text(program)
+    choices = fitting_choices(gpu(machine), TILES, bytes_)
+    together = choices.where(choices.equals("warps", 1))
+    assert 0 < len(together) < len(choices)
+    for row in range(len(together)):
+        assert warp_product(products_of(bytes_)[0], tile_from(together.choice(row))) is not None
+    others = fitting_choices(gpu(machine), TILES, kernel(64, 64, 64))
+    assert not others.equals("warps", 1).any()
+    older = {name: setting for name, setting in choice.items() if name != "warps"}
+    assert tile_from(older) == tile_from({**choice, "warps": 0})
 
 
 def test_results() -> None:

@@ -24,6 +24,7 @@ from tandem.compiler.ir.visit import (
     variables,
 )
 from tandem.compiler.machines.gpu.check.races import RaceError, check_races
+from tandem.compiler.machines.gpu.check.warps import WarpError, check_warps
 from tandem.compiler.machines.gpu.interpreter import Order, run_launch
 from tandem.compiler.machines.gpu.launch import THREAD, Grid, grid_of, is_barrier, launch_of
 from tandem.compiler.te.tree import map_buffers
@@ -51,7 +52,8 @@ def found_by(launch: PrimFunc, arrays: Sequence[NDArray[Any]], wanted: NDArray[A
     does."""
     try:
         check_races(launch)
-    except RaceError:
+        check_warps(launch)
+    except (RaceError, WarpError):
         return "checker"
     for order in Order:
         try:

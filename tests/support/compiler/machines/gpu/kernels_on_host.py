@@ -22,6 +22,13 @@ from tandem.compiler.machines.gpu.codegen.opencl import kernel_name
 from tandem.compiler.machines.gpu.codegen.ptx import TRIPLE
 from tandem.compiler.machines.gpu.codegen.ptx_module import llvm_text
 from tandem.compiler.machines.gpu.launch import GpuProgram, grid_of, is_barrier
+from tandem.compiler.machines.gpu.warps import is_warp_product
+from tests.support.compiler.machines.gpu.warps_on_host import (
+    LOAD,
+    MULTIPLY,
+    Warps,
+    with_warp_products,
+)
 
 _NUMBER = ctypes.CFUNCTYPE(ctypes.c_int32)
 _WAIT = ctypes.CFUNCTYPE(None)
@@ -47,8 +54,9 @@ def host_kernels(program: GpuProgram) -> Iterator[RunKernel]:
     host = CpuTarget.host(1)
     for gpu, processor in _HOST_WORDS.items():
         text = text.replace(gpu, processor)
-    text = _with_dots(text.replace(TRIPLE, host.triple))
+    text = with_warp_products(_with_dots(text.replace(TRIPLE, host.triple)))
     here, waits = threading.local(), threading.Barrier(1)
+    warps = Warps(here, 1)
 
     def wait() -> None:
         here.waited += 1
@@ -56,8 +64,10 @@ def host_kernels(program: GpuProgram) -> Iterator[RunKernel]:
 
     callbacks = {
         "host.block": _NUMBER(lambda: here.block),
-        "host.thread": _NUMBER(lambda: here.thread),
+        "host.thread": _NUMBER(lambda: here.number),
         "host.barrier": _WAIT(wait),
+        "host.multiply": MULTIPLY(lambda *passed: warps.multiply(*passed)),
+        "host.load": LOAD(lambda *passed: warps.load(*passed)),
     }
     for name, callback in callbacks.items():
         address = ctypes.cast(callback, ctypes.c_void_p).value
@@ -69,15 +79,17 @@ def host_kernels(program: GpuProgram) -> Iterator[RunKernel]:
         engine.finalize_object()
 
         def run(name: str, addresses: Sequence[int]) -> int:
-            nonlocal waits
+            nonlocal waits, warps
             launch = launches[name]
             grid = grid_of(launch)
-            together = any(map(is_barrier, statements(grid.body)))
+            parts = [*statements(grid.body)]
+            together = any(map(is_barrier, parts)) or any(map(is_warp_product, parts))
+            warps = Warps(here, grid.threads)
             waits, counts = threading.Barrier(grid.threads), [0] * grid.threads
             function = _function(engine, launch)
 
             def thread(block: int, number: int) -> None:
-                here.block, here.thread, here.waited = block, number, 0
+                here.block, here.number, here.waited = block, number, 0
                 function(*addresses)
                 counts[number] = here.waited
 

@@ -1,0 +1,121 @@
+"""Tiles of products by warps: which products have them, what they give, and what they load."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tandem.compiler.ir.dtypes import FLOAT32, INT8, INT32, UINT8, DType
+from tandem.compiler.ir.visit import statements
+from tandem.compiler.machines.gpu.codegen.ptx import ptx_text
+from tandem.compiler.machines.gpu.interpreter import Order, run_program
+from tandem.compiler.machines.gpu.launch import GpuProgram
+from tandem.compiler.machines.gpu.lower.lowering import gpu_program
+from tandem.compiler.machines.gpu.machine import GpuMachine, nvidia_gpu
+from tandem.compiler.machines.gpu.schedules.generic import gpu_schedule
+from tandem.compiler.machines.gpu.schedules.products import Product, as_products
+from tandem.compiler.machines.gpu.schedules.tile import Tile, tile_of
+from tandem.compiler.machines.gpu.schedules.warp_tiles import warp_product
+from tandem.compiler.machines.gpu.warps import WARP_PRODUCTS, is_warp_product
+from tandem.compiler.te import Tensor, cast, compute, placeholder, reduce_axis, sum
+from tests.support.compiler.machines.gpu.kernels_on_host import run_on_host
+from tests.support.compiler.machines.gpu.on_opencl import on_opencl
+from tests.support.compiler.te.schedules import random_inputs
+
+SMALL = Tile(16, 8, 32, 2, 2, warps=True)
+"""A warp, whose threads have two rows and two columns."""
+FOUND = WARP_PRODUCTS[INT8, INT8]
+
+
+def dense(
+    rows: int, columns: int, terms: int, left: DType = INT8, right: DType = INT8, batch: int = 1
+) -> Tensor:
+    """Products of matrices with a bias, of which each element is twice the sum."""
+    a = placeholder((batch, rows, terms), left, "A")
+    b = placeholder((batch, columns, terms), right, "B")
+    s, k = placeholder((columns,), INT32, "S"), reduce_axis(terms, "k")
+    y = compute(
+        (batch, rows, columns),
+        lambda n, i, j: sum(cast(a[n, i, k], INT32) * cast(b[n, j, k], INT32), axis=k),
+        "y",
+    )
+    return compute((batch, rows, columns), lambda n, i, j: y[n, i, j] * 2 + s[j], "z")
+
+
+def by_warps(expression: Tensor, tile: Tile) -> GpuProgram:
+    """The launches of an expression."""
+    return gpu_program(
+        gpu_schedule(expression, machine=nvidia_gpu(), tile=tile).program, GpuMachine()
+    )
+
+
+@pytest.mark.parametrize(
+    ("expression", "tile"),
+    [
+        (dense(16, 16, 32, UINT8), replace(SMALL, slots=1)),
+        (dense(17, 18, 65, INT8, UINT8), SMALL),
+        (dense(16, 16, 64, batch=2), Tile(16, 16, 64, 2, 4, warps=True)),
+        (dense(32, 16, 32), Tile(32, 16, 32, 4, 2, warps=True)),
+    ],
+    ids=["one product", "no whole tiles", "batches", "two warps"],
+)
+def test_results(expression: Tensor, tile: Tile) -> None:
+    program = by_warps(expression, tile)
+    assert any(is_warp_product(each) for each in statements(program.launches[0].body))
+    arrays = random_inputs(program.launches[0])
+    given = dict(zip([each.name for each in program.inputs], arrays, strict=True))
+    a, b, s = (given[name].astype(np.int64) for name in "ABS")
+    wanted = (np.einsum("nik,njk->nij", a, b) * 2 + s).astype(np.int32)
+    np.testing.assert_array_equal(run_program(program, arrays, Order.INTERLEAVED)[0], wanted)
+    np.testing.assert_array_equal(on_opencl(program, arrays)[0], wanted)
+    np.testing.assert_array_equal(run_on_host(program, arrays)[0][0], wanted)
+
+
+def test_which_tiles_are_whole_products() -> None:
+    product = Product("p", "l", "r", 1, 64, 64, 64, 1, together=FOUND)
+    assert warp_product(product, SMALL) is FOUND
+    assert warp_product(product, replace(SMALL, warps=False)) is None
+    assert warp_product(replace(product, together=None), SMALL) is None
+    for other in (
+        replace(SMALL, rows=8),
+        replace(SMALL, columns=4),
+        replace(SMALL, depth=16),
+        replace(SMALL, thread_rows=1, rows=8),
+    ):
+        assert warp_product(product, other) is None
+    assert warp_product(product, replace(SMALL, thread_columns=1, columns=4)) is None
+
+
+def test_which_products_have_one() -> None:
+    for left, right in ((INT8, INT8), (UINT8, INT8)):
+        (found,) = as_products([dense(16, 16, 16, left, right)])[1]
+        assert found.together is WARP_PRODUCTS[left, right]
+    a, k = placeholder((16, 16), FLOAT32, "A"), reduce_axis(16, "k")
+    square = compute((16, 16), lambda i, j: sum(a[i, k] * a[k, j], axis=k), "y")
+    assert as_products([square])[1][0].together is None
+
+
+def test_who_chooses_them() -> None:
+    large = Product("p", "l", "r", 1, 4096, 4096, 4096, 1, together=FOUND)
+    assert tile_of(large, nvidia_gpu()) == Tile(128, 128, 64, 8, 8, warps=True)
+    assert not tile_of(large, GpuMachine()).warps
+    assert not tile_of(replace(large, together=None), nvidia_gpu()).warps
+    assert not tile_of(replace(large, rows=20, columns=20), nvidia_gpu()).warps
+    narrow = tile_of(replace(large, rows=64, columns=3136), nvidia_gpu())
+    assert narrow == Tile(32, 32, 64, 2, 2, warps=True)
+    assert warp_product(large, narrow) is FOUND
+
+
+def test_loads_of_large_products() -> None:
+    """For 64 x 32 sums, 16 products of each 32 terms, the rows and the columns are loaded once."""
+    machine = nvidia_gpu()
+    large = Product("p", "l", "r", 64, 128, 128, 64, 1, together=FOUND)
+    found = ptx_text(by_warps(dense(128, 128, 64), tile_of(large, machine)))
+    assert len(re.findall(r"mma\.sync", found)) == 2 * 4 * 4
+    assert sorted(re.findall(r"ldmatrix\S*\.x(\d)", found)) == ["2"] * 8 + ["4"] * 8
+    assert "ld.shared" not in found
+    # 16 bytes of either operand at once: a thread has two of 128 rows of 64 bytes.
+    assert len(re.findall(r"ld\.global\S*\.v4", found)) == 2 * 2
