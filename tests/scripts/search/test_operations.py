@@ -30,10 +30,10 @@ SPACE: dict[str, Any] = {
         "longest_burst": [8, 64],
     },
 }
-PACKED = {"alu_operations": PACKED_FOR_PYNQ, "alu_stages": 4}
+PACKED: dict[str, Any] = {"alu_operations": PACKED_FOR_PYNQ, "alu_stages": 4}
 CENTER = load_config("small8").replace(name="mine", longest_burst=8, **PACKED)
 """A machine of the space."""
-TWO = {"alu_operations": FOUND_FOR_SMALL8, "alu_stages": 4}
+TWO: dict[str, Any] = {"alu_operations": FOUND_FOR_SMALL8, "alu_stages": 4}
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +48,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def search(folder: Path, *arguments: str) -> dict[str, Any]:
     url = f"sqlite:///{folder / 'studies.db'}"
-    options = ("--space", str(folder / "mine.json"), "--budget", "40", "--jobs", "1")
-    options += ("--config", "small8", "--storage", url, "--json")
+    options = ["--space", str(folder / "mine.json"), "--budget", "40", "--jobs", "1"]
+    options += ["--config", "small8", "--storage", url, "--json"]
     result = CliRunner().invoke(app, ["search", "digits", *options, *arguments])
     assert result.exit_code == 0, result.stderr
     made: dict[str, Any] = json.loads(result.stdout)

@@ -141,7 +141,7 @@ def test_machines_may_have_operations(tmp_path: Path) -> None:
     for row, machine in zip(found.points, found.machines, strict=True):
         own = machine.config.alu_operations
         assert row["alu_operations"] == " ".join(operation.name for operation in own)
-        assert row["machine"].endswith(PACKED_FOR_PYNQ[0].name) is bool(own)
+        assert str(row["machine"]).endswith(PACKED_FOR_PYNQ[0].name) is bool(own)
     found.report(tmp_path / "page.html")
     assert PACKED_FOR_PYNQ[0].name in (tmp_path / "page.html").read_text("utf-8")
 
