@@ -16,7 +16,7 @@ from tandem.sim.engines import make_engine, run
 from tandem.sim.memory import place_program
 from tests.cosim.test_cycle_engine import check
 from tests.support.hw.configs import UNCOMMON, with_operations
-from tests.support.hw.found_machines import FOUND_FOR_PYNQ, TINY_FOUND
+from tests.support.hw.found_machines import FOUND_FOR_PYNQ, TINY_FOUND, TINY_PACKED
 from tests.support.sim.programs import random_program
 from tests.support.sim.reference import ReferenceMachine
 
@@ -49,7 +49,9 @@ def test_a_dozen_machines() -> None:
 
 
 @pytest.mark.parametrize(
-    "config", [*MACHINES, *BESIDE_ONE_EXTENSION, TINY_FOUND], ids=lambda config: config.name
+    "config",
+    [*MACHINES, *BESIDE_ONE_EXTENSION, TINY_FOUND, TINY_PACKED],
+    ids=lambda config: config.name,
 )
 def test_functional(config: HardwareConfig) -> None:
     seeds = range(7000, 7006)
@@ -59,7 +61,7 @@ def test_functional(config: HardwareConfig) -> None:
     check_functional(config, seeds)
 
 
-@pytest.mark.parametrize("config", [TINY_FOUND], ids=lambda config: config.name)
+@pytest.mark.parametrize("config", [TINY_FOUND, TINY_PACKED], ids=lambda config: config.name)
 def test_few(config: HardwareConfig) -> None:
     """What a search found, on the RTL and `cycle`: every event."""
     check(config, range(7000, 7004))

@@ -75,6 +75,11 @@ TESTS: Mapping[str, tuple[str, ...]] = {
         "tests/cosim/test_custom_operations.py::test_few[tiny-found]",
         *("-k", "tiny-found"),
     ),
+    "tiny-packed": (
+        "tests/sim/rtl/test_found_operations.py",
+        "tests/cosim/test_custom_operations.py::test_few[tiny-packed]",
+        *("-k", "tiny-packed"),
+    ),
 }
 """By configuration: the tests of the quick set that run its Verilog, the quickest killers first."""
 
