@@ -43,6 +43,13 @@ def test_a_search(tmp_path: Path) -> None:
     assert network["after"] < 0.95 * network["before"]
     assert all(one["proved"] for one in made["operations"])
     assert made["area"]["share"] <= 0.3
+    (passes,) = made["passes"]
+    kinds = ("requantisation", "residuals", "elementwise", "windows", "copies")
+    assert sum(passes[kind] for kind in kinds) == round(network["alu_share"] * network["before"])
+    assert [text.partition(" take ")[0] for text in passes["dropped"]] == [
+        "counts: reductions",
+        "counts: copies and passes over them",
+    ]
     # The front ends with what takes no look-up tables: nothing, or a product that is cut.
     assert made["front"][-1]["lut"] == 0
     config = load_config(output)

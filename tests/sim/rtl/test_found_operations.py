@@ -11,13 +11,15 @@ from tandem.hw.topology import BASED
 from tandem.sim.engines import make_engine
 from tests.support.hw.found_machines import TINY_FOUND, TINY_PACKED
 from tests.support.sim.launching import launch
-from tests.support.sim.operation_cases import BASES, every_case
+from tests.support.sim.operation_cases import BASES, EveryCase, every_bit, every_case
+
+MACHINES = pytest.mark.parametrize(
+    "config", [TINY_FOUND, TINY_PACKED], ids=lambda config: config.name
+)
+ENGINES = pytest.mark.parametrize("name", ["functional", "cycle", "rtl"])
 
 
-@pytest.mark.parametrize("config", [TINY_FOUND, TINY_PACKED], ids=lambda config: config.name)
-@pytest.mark.parametrize("name", ["functional", "cycle", "rtl"])
-def test_every_case(name: str, config: HardwareConfig) -> None:
-    cases = every_case(config)
+def check(name: str, config: HardwareConfig, cases: EveryCase) -> None:
     engine = make_engine(name, config)
     bases = tuple(BASES.get(memory, 0) for memory in BASED)
     try:
@@ -25,3 +27,16 @@ def test_every_case(name: str, config: HardwareConfig) -> None:
     finally:
         engine.close()
     np.testing.assert_array_equal(left, cases.expected)
+
+
+@MACHINES
+@ENGINES
+def test_every_case(name: str, config: HardwareConfig) -> None:
+    check(name, config, every_case(config))
+
+
+@MACHINES
+@ENGINES
+def test_every_bit(name: str, config: HardwareConfig) -> None:
+    """A bit that is too high for a clip is seen, wherever it is."""
+    check(name, config, every_bit(config))

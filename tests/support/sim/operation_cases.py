@@ -11,7 +11,7 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from tandem.hw.alu_terms import GREATEST, LEAST
+from tandem.hw.alu_terms import BITS, GREATEST, LEAST
 from tandem.hw.config import HardwareConfig
 from tandem.hw.custom_operations import CustomOperation
 from tandem.hw.isa import Alu, AluOp, Assembler, Loop, MicroOp, Program, pack_uops
@@ -159,8 +159,32 @@ class EveryCase:
 def every_case(config: HardwareConfig) -> EveryCase:
     """All cases of all operations of the machine's own."""
     asked = [case for operation in config.alu_operations for case in cases(operation)]
-    made = program(config, asked)
     acc, inp = operands(config, len(asked))
+    return _of(config, asked, acc, inp)
+
+
+def every_bit(config: HardwareConfig) -> EveryCase:
+    """Of each operation, with its parameters at their least, products of powers of two: a bit of
+    each weight alone."""
+    pairs = [*product(range(BITS - 1), range(BITS // 2 - 1))]
+    lanes = config.acc_lanes
+    count = -(-len(pairs) // (COUNT * lanes))
+    exponents = np.resize(np.array(pairs), (count, COUNT, lanes, 2))
+    powers = 1 << exponents
+    signs = np.where(exponents[..., 0] % 2, 1, -1)
+    acc = np.zeros((count, LOADED, lanes), np.int64)
+    acc[:, 1 : 1 + COUNT], acc[:, 1 + COUNT :] = powers[..., 0] * signs, powers[..., 1]
+    asked = list[Case]()
+    for operation in config.alu_operations:
+        least = {one.name: one.limits[0] for one in operation.parameters}
+        asked += count * [Case(operation, least or None)]
+    _, inp = operands(config, len(asked))
+    return _of(config, asked, np.tile(acc, (len(config.alu_operations), 1, 1)), inp)
+
+
+def _of(config: HardwareConfig, asked: Sequence[Case], acc: Integers, inp: Integers) -> EveryCase:
+    """Cases on operands: the program, and memory before it and afterwards."""
+    made = program(config, asked)
     image = np.random.default_rng(0).integers(0, 256, IMAGE_BYTES, np.uint8)
     place(image, MemoryId.UOP, pack_uops(config, UOPS))
     place(image, MemoryId.INP, inp.astype(np.int8).tobytes())

@@ -10,6 +10,7 @@ import pytest
 
 from tandem.compiler.machines.accelerator.discovery.candidates import Candidate, Step
 from tandem.compiler.machines.accelerator.discovery.chains import LayerChains
+from tandem.compiler.machines.accelerator.discovery.pass_counts import PassCounts
 from tandem.compiler.machines.accelerator.templates.custom_passes import ChainStep, Values
 from tandem.hw import alu_formulas
 from tandem.hw.alu_formulas import Verdict
@@ -79,3 +80,12 @@ def test_chains_are_gathered_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         judges = Judges(judged, StatedAnswers(), lambda _: None)
         found = [judges.chains(QUESTION, CONFIG) for _ in range(2)]
     assert found == 2 * [(LayerChains("layer", 5, ((step,), (step, step))),)]
+
+
+def test_counts_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = [PassCounts(numbers=7, terms=3)]
+    monkeypatch.setattr(judging, "passes", lambda *_: counts.pop())
+    with open_judged(tmp_path / "judged.db") as judged:
+        judges = Judges(judged, StatedAnswers(), lambda _: None)
+        for _ in range(2):
+            assert judges.passes(QUESTION, CONFIG) == PassCounts(numbers=7, terms=3)
