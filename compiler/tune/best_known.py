@@ -24,9 +24,7 @@ class BestKnown(TunedChoices):
         for record in records:
             found.setdefault((record.template, canonical_text(record.workload)), []).append(record)
         self._best: Mapping[tuple[str, str], Record] = {
-            key: best
-            for key, alike in found.items()
-            if (best := best_record(alike)) is not None
+            key: best for key, alike in found.items() if (best := best_record(alike)) is not None
         }
 
     def choice(self, template: Any, workload: Any) -> Choice | None:

@@ -61,7 +61,12 @@ REFUSED = {
     "--report shows the accelerator: not with --device": ("run", "digits", "--report", "a.html"),
     "a library in C has no code": ("export", "digits", "-o", "folder"),
     "--layer is for --device accelerator": ("tune", "--layer", "C8"),
-    "--explorer sketches is for --device cpu and accelerator": ("tune", "digits", "--explorer", "sketches"),
+    "--explorer sketches is for --device cpu and accelerator": (
+        "tune",
+        "digits",
+        "--explorer",
+        "sketches",
+    ),
     "--threads is for --device cpu": ("compile", "digits", "-o", "a", "--threads", "2"),
     "--threads is of the CPU": ("run", "digits", "--threads", "2"),
     "on the accelerator or on the CPU": ("generate", "bytes-tiny", "--prompt", "a"),

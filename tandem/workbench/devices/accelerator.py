@@ -146,9 +146,7 @@ class Accelerator(TargetDevice):
         if self.tuned is None:
             return self
         own = self.with_tuned(OfFallbacks(self.tuned))
-        tuned, default = (
-            device.cycles(device.build(prepared, report)) for device in (self, own)
-        )
+        tuned, default = (device.cycles(device.build(prepared, report)) for device in (self, own))
         if tuned <= default:
             return self
         warn(

@@ -167,9 +167,7 @@ class Epilogue:
             return np.zeros_like(tiles)
         return np.full_like(tiles, blocks) if self.requantise.resident else tiles
 
-    def compute(
-        self, source: Tensor, axis: int | None = None
-    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+    def compute(self, source: Tensor, axis: int | None = None) -> tuple[Tensor, tuple[Tensor, ...]]:
         """The output (int8: the low 8 bits after all passes), and the operands of the passes.
 
         Parameters
