@@ -309,7 +309,7 @@ def test_products_of_two_with_zero_points() -> None:
     ("zero", "weight", "message"),
     [
         (3, np.ones((2, 8, 6)), "its data has the zero point 3, beside a stack of constant"),
-        (0, np.full((2, 8, 6), np.inf), "its weight is computed when the network runs"),
+        (0, np.full((2, 8, 6), np.inf), "its weight is not finite"),
         (0, np.ones((1, 140_000, 1)), "a column's sums reach 2,275,840,000, beyond 32 bits"),
     ],
     ids=["zero point", "infinite", "long sums"],

@@ -59,10 +59,7 @@ def test_a_network_is_tuned_and_runs_by_its_records(network: Path, tmp_path: Pat
 
     run = ("run", network, *TINY, "--check")
     own, recorded = answer(*run), answer(*run, "--records", records)
-    placed = [
-        {layer["name"]: layer["device"] for layer in each["layers"]} for each in (own, recorded)
-    ]
-    assert placed[0]["d"] == "cpu"
+    assert {layer["name"]: layer["device"] for layer in own["layers"]}["d"] == "cpu"
     assert recorded["cycles"] == found["total"]["best"]
     streams = [layer["name"] for layer in recorded["layers"] if layer["device"] == "accelerator"]
     assert streams == ["d", "y"]

@@ -146,7 +146,7 @@ def test_records_say_what_is_taken() -> None:
     assert measured.template is PRODUCT_SKETCHES
     assert measured.workload == call.plan.workload.sketch.computation
     assert set(measured.arguments.tensors) | set(measured.arguments.immediates) <= {
-        each.name for each in measured.workload.start().program.inputs
+        buffer.name for buffer in measured.workload.start().program.inputs
     }
 
 
