@@ -1,4 +1,4 @@
-"""Sketches on the accelerator: layers and one's own expressions as tasks that `on_cycle` measures."""
+"""Sketches on the accelerator: layers and one's own expressions as tasks of `on_cycle`."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from tandem.compiler.errors import QuantisationError
 from tandem.compiler.graph import Constant, Function, Var
@@ -127,6 +128,11 @@ CASES = {
         "xa: float32[2, 5, 8], xb: float32[2, 8, 6]",
         ["y = matmul(xa, xb)"],
         ["quantise", "quantise", "matmul", "requantise", "dequantise"],
+    ),
+    "a constant stack of matrices": (
+        "x: float32[2, 5, 8], w: float32[2, 8, 6], v: float32[1, 6, 4]",
+        ["m = matmul(x, w)", "r = relu(m)", "y = matmul(r, v)"],
+        ["quantise", "matmul", "requantise", "matmul", "requantise", "dequantise"],
     ),
     "matrix with scaled bias": (
         "x: float32[5, 16], w: float32[16, 8], b: float32[8]",
@@ -297,6 +303,28 @@ def test_products_of_two_with_zero_points() -> None:
         whole = ["quantise", "quantise", "matmul", "dequantise"]
         assert ("reduce_sum" in called(found)) == any(zeros)
         assert [each for each in called(found) if each in whole] == whole
+
+
+@pytest.mark.parametrize(
+    ("zero", "weight", "message"),
+    [
+        (3, np.ones((2, 8, 6)), "its data has the zero point 3, beside a stack of constant"),
+        (0, np.full((2, 8, 6), np.inf), "its weight is not finite"),
+        (0, np.ones((1, 140_000, 1)), "a column's sums reach 2,275,840,000, beyond 32 bits"),
+    ],
+    ids=["zero point", "infinite", "long sums"],
+)
+def test_stacks_that_stay_real(zero: int, weight: NDArray[Any], message: str) -> None:
+    shape = list(weight.shape)
+    function = network(
+        f"func @main(x: float32[2, 5, {shape[1]}], w: float32{shape}):\n"
+        "  y = matmul(x, w)\n"
+        "  return y\n",
+        w=weight,
+    )
+    found = apply_scales(function, {"x": Scale(0.1, zero)}, QuantiseOptions()).function
+    (let,) = (let for let in found.body.lets if let.value.callee.name == "matmul")
+    assert any(message in str(reason) for reason in let.reasons)
 
 
 def test_a_channel_of_zeros_and_one_that_is_all_bias() -> None:

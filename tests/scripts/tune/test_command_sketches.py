@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ def network(tmp_path: Path) -> Path:
         helper.make_node("Relu", ["c"], ["d"]),
         helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1]),
     ]
+    inputs: dict[str, Sequence[int | str | None]]
     inputs = {"a": [2, 3, 6, 10], "b": [3, 10, 9], "x": [1, 8, 6, 6]}
     onnx.save(model(nodes, inputs, ["d", "y"], {"w": weights}), tmp_path / "net.onnx")
     return tmp_path / "net.onnx"
@@ -44,7 +46,7 @@ def test_a_network_is_tuned_and_runs_by_its_records(network: Path, tmp_path: Pat
     records = tmp_path / "records.jsonl"
     sketches = ("tune", network, *TINY, "--explorer", "sketches", "--records", records)
     found = answer(*sketches, "--trials", 4, "--jobs", 1)
-    product, convolution = found["tasks"]
+    product, _ = found["tasks"]
     assert {task["template"] for task in found["tasks"]} == {"array_sketches"}
     assert product["layers"] == ["d"]
     assert all(task["best"] <= task["default"] for task in found["tasks"])
@@ -57,10 +59,7 @@ def test_a_network_is_tuned_and_runs_by_its_records(network: Path, tmp_path: Pat
 
     run = ("run", network, *TINY, "--check")
     own, recorded = answer(*run), answer(*run, "--records", records)
-    placed = [
-        {layer["name"]: layer["device"] for layer in each["layers"]} for each in (own, recorded)
-    ]
-    assert placed[0]["d"] == "cpu"
+    assert {layer["name"]: layer["device"] for layer in own["layers"]}["d"] == "cpu"
     assert recorded["cycles"] == found["total"]["best"]
     streams = [layer["name"] for layer in recorded["layers"] if layer["device"] == "accelerator"]
     assert streams == ["d", "y"]

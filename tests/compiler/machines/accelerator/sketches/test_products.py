@@ -29,7 +29,9 @@ def products(
 ) -> Function:
     """A requantised product of matrices of these shapes, with a residual of a shape."""
     shape = multiplier.shape
-    given = f", xc: int8{skip}, f: int32[1]" if skip else ""
+    numbers = f"m: int32{list(shape)}, c: int64{list(shape)}"
+    if skip:
+        numbers += f", xc: int8{skip}, f: int32[1]"
     end = (
         f"requantise_add(s, m, c, xc, f, shift=7, low=-128, high=127, axis={axis})"
         if skip
@@ -37,7 +39,7 @@ def products(
     )
     return network(
         f"""
-func @main(xa: int8{list(a)}, xb: int8{list(b)}, m: int32{list(shape)}, c: int64{list(shape)}{given}):
+func @main(xa: int8{list(a)}, xb: int8{list(b)}, {numbers}):
   s = matmul(xa, xb, out_dtype=int32)
   y = {end}
   return y
@@ -144,7 +146,7 @@ def test_records_say_what_is_taken() -> None:
     assert measured.template is PRODUCT_SKETCHES
     assert measured.workload == call.plan.workload.sketch.computation
     assert set(measured.arguments.tensors) | set(measured.arguments.immediates) <= {
-        each.name for each in measured.workload.start().program.inputs
+        buffer.name for buffer in measured.workload.start().program.inputs
     }
 
 

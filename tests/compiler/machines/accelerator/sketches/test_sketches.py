@@ -109,6 +109,7 @@ def test_some_fit() -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("seed", range(20, 420))
+@pytest.mark.parametrize("seed", range(420, 1420))
 def test_many(seed: int) -> None:
-    check(seed, "functional", 3)
+    """2,000 sketches, of 1,000 expressions both schedules."""
+    check(seed, "functional", 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from numpy.typing import NDArray
 
 from tandem.compiler.driver import build
 from tandem.compiler.errors import Refusal
-from tandem.compiler.graph import Function
+from tandem.compiler.graph import Constant, Function
+from tandem.compiler.graph.visit import substitute
 from tandem.compiler.machines.accelerator.templates.matmul import Matrices
 from tandem.hw.config import HardwareConfig
 from tandem.runtime.artifact import Artifact, Provenance, Step, config_of
@@ -26,7 +28,7 @@ from tests.support.compiler.machines.accelerator.templates.random_workloads impo
     check_of,
     draw_matmul,
 )
-from tests.support.compiler.plan.offloaded import targets
+from tests.support.compiler.plan.offloaded import run_on, targets
 from tests.support.compiler.quantise.networks import network
 
 Array = NDArray[Any]
@@ -96,6 +98,24 @@ def test_any_stack_of_matrices(
     (stream,), _ = steps(artifact)
     assert stream.operators == ("matmul", "requantise")
     assert stream.macs == int(np.prod(stack)) * rows * depth * columns
+
+
+@pytest.mark.parametrize("config", ["tiny", "tiny-x"])
+@pytest.mark.parametrize("b", [(3, 8, 8), (3, 9, 6), (1, 9, 6)])
+def test_a_constant_stack(b: tuple[int, ...], config: str) -> None:
+    """It is packed when the network is compiled: as an image where blocks are whole, or not."""
+    a = (3, 5, b[1])
+    draw = np.random.default_rng(0).integers
+    left, right = (draw(-128, 128, shape, np.int8) for shape in (a, b))
+    function = products(a, b)
+    params = tuple(param for param in function.params if param.name != "xb")
+    values = {"xb": Constant(right)}
+    fixed = replace(function, params=params, body=substitute(function.body, values))
+    artifact = build(fixed, targets(machine(config)), Provenance("test"))
+    (stream,), _ = steps(artifact)
+    assert stream.operators == ("matmul", "requantise")
+    run = run_on(artifact, "functional", left)
+    np.testing.assert_array_equal(run.outputs["y"], expected(left, right))
 
 
 def test_the_cpu_keeps_what_has_no_template() -> None:
