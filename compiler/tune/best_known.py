@@ -23,20 +23,22 @@ class BestKnown(TunedChoices):
         found: dict[tuple[str, str], list[Record]] = {}
         for record in records:
             found.setdefault((record.template, canonical_text(record.workload)), []).append(record)
-        self._best: Mapping[tuple[str, str], Record] = {
-            key: best for key, alike in found.items() if (best := best_record(alike)) is not None
+        best = {key: best_record(alike) for key, alike in found.items()}
+        self._choices: Mapping[tuple[str, str], Choice] = {
+            key: record.choice for key, record in best.items() if record is not None
+        }
+        self._costs: Mapping[tuple[str, str], float] = {
+            key: record.outcome.cost for key, record in best.items() if record is not None
         }
 
     def choice(self, template: Any, workload: Any) -> Choice | None:
-        best = self._best.get((template.name, canonical(workload)))
-        return None if best is None else best.choice
+        return self._choices.get((template.name, canonical(workload)))
 
     def cost(self, template: Any, workload: Any) -> float:
-        best = self._best.get((template.name, canonical(workload)))
-        return inf if best is None else best.outcome.cost
+        return self._costs.get((template.name, canonical(workload)), inf)
 
     def knows(self, template: Any) -> bool:
-        return any(name == template.name for name, _ in self._best)
+        return any(name == template.name for name, _ in self._choices)
 
 
 @dataclass(frozen=True, eq=False)

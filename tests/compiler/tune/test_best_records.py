@@ -57,7 +57,7 @@ def test_the_compiler_takes_the_same_of_both() -> None:
     records = [record(1, "a", "fast", Status.MEASURED, cost, cost) for cost in (3, 1, 2, 1)]
     kept = best_records(records)
     assert [one.choice["x"] for one in kept] == [1]
-    assert BestKnown(kept)._best == BestKnown(records)._best
+    assert BestKnown(kept)._choices == BestKnown(records)._choices
 
 
 def test_nothing_measured_keeps_nothing() -> None:

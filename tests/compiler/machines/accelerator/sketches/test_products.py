@@ -61,7 +61,7 @@ def drawn(*shapes: tuple[int, ...]) -> list[Array]:
 
 
 def exact(sums: Array, multiplier: Array, low: int, added: Array | int = 0) -> Array:
-    found = (sums * multiplier + 64 + added) >> 7
+    found: NDArray[np.int64] = (sums * multiplier + 64 + added).astype(np.int64) >> 7
     return np.clip(found, low, 127).astype(np.int8)
 
 
