@@ -77,3 +77,15 @@ def test_digits_on_verilog(
     """Also as many cycles on both engines, event by event."""
     found = run_digits(tmp_path, preset, operations, stages, "--compare", "rtl,cycle")
     assert found["compare"]["equal"] is True
+
+
+def test_a_residual_in_two_passes(tmp_path: Path) -> None:
+    """One of them over the residual, which makes the operand of the other one."""
+    whole = "min(max(int32(a * uint15(b) + (b >> 15 << 15) >> 8) >> 8 >> shift, low), 127)"
+    one: Operation = ("ONE", whole, {"shift": "uint3", "low": "int8"})
+    scale: Operation = ("SCALE_ADDB", "(int8(a) * factor << 15) + b", {"factor": "uint10"})
+    cycles = [
+        run_digits(tmp_path, "small8", operations, 4, "--engine", "cycle")["cycles"]
+        for operations in ((one,), (one, scale))
+    ]
+    assert cycles[1] < cycles[0], cycles

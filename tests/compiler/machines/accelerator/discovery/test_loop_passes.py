@@ -25,6 +25,7 @@ from tandem.compiler.machines.accelerator.templates.elementwise import (
 from tandem.compiler.machines.accelerator.templates.epilogue import AluPass, OperandKind
 from tandem.compiler.machines.accelerator.templates.max_pool import MaxPoolOnAlu, MaxPoolWorkload
 from tandem.compiler.te import Schedule
+from tandem.compiler.te.knobs import Choice
 from tandem.hw.config import HardwareConfig
 from tandem.hw.custom_operations import CustomOperation
 from tandem.hw.encoding import Opcode
@@ -34,7 +35,7 @@ from tests.support.compiler.machines.accelerator.templates.accelerator_operators
 
 TINY, SMALL = machine("tiny"), machine("small8")
 SIGN = CustomOperation.from_json({"name": "SIGN", "result": "a >> 31"})
-TILE = {"threads": 1, "along": "oc", "oc": 1, "y": 4, "x": 4}
+TILE: Choice = {"threads": 1, "along": "oc", "oc": 1, "y": 4, "x": 4}
 
 
 def found(schedule: Schedule, config: HardwareConfig) -> tuple[LoopPass, ...]:
@@ -105,7 +106,7 @@ def test_a_residual_by_hand() -> None:
         AluPass(AluOp.SHR, "shift"),
     )
     workload = ElementwiseWorkload((1, 2, 4, 3, 1, 8), passes)
-    tile = {**TILE, "resident": 1}
+    tile: Choice = {**TILE, "resident": 1}
     schedule = ElementwiseOnAlu().schedule(workload, tile, AcceleratorTarget.of(SMALL))
     made = found(schedule, SMALL)
     kinds = {(one.op, one.kind) for one in made}
