@@ -110,7 +110,8 @@ class TileCycles:
         images = workload.groups * (number * image).sum(axis=(1, 2))
         others = (number * (residual + parts[:, None, None] * fetch)).sum(axis=(1, 2))
         others = others + number.sum(axis=(1, 2)) * (
-            parts * first_fetch + loads["weight_slots"] * cost.fetch
+            parts * first_fetch
+            + loads["weight_slots"] * cost.fetch
             + _of_parameters(workload, choices, cost)
         )
         sums = products * loads["weight_slots"][:, None, None]
