@@ -28,6 +28,7 @@ from tandem.compiler.machines.accelerator.templates.work_counts import (
     loads_of_box,
 )
 from tandem.compiler.plan.space import Bools, Choices, Floats, Ints
+from tandem.hw.timing import TRANSFER_OVERHEAD
 from tandem.hw.topology import MemoryId
 
 
@@ -317,12 +318,13 @@ def _durations(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) ->
     pixels: Ints = y * x
     size = part * pixels
     rows, columns = image_extents(workload, y, x)
-    inside = np.minimum(rows, workload.data[2]) * np.minimum(columns, workload.data[3])
+    inside = _inside(workload, 0, rows, choices["y"])[:, :, None]
+    inside = inside * _inside(workload, 1, columns, choices["x"])[:, None, :]
     result = workload.in_dram(workload.data[0], *(workload.extents[axis] for axis in AXES))
     # Fetch comes before loads on the bus: a LOAD's own instruction, and those of compute.
-    alone = cost.overhead + cost.fetch
+    alone = load_overhead(cost) + cost.fetch
     if workload.channels_together:
-        image = cost.load(MemoryId.INP, ic * inside) + cost.fetch
+        image = cost.load(MemoryId.INP, ic * inside) - cost.overhead + alone
         stored: Ints = pixels
         stores: Ints = pixels * (cost.store_gap + cost.beats(MemoryId.OUT, part))
     else:
@@ -354,12 +356,40 @@ def _durations(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) ->
     return found
 
 
+def load_overhead(cost: MachineCost) -> int:
+    """Cycles of a LOAD that follows another one, not counting its data (rule 5 of docs/timing.md):
+    the fetch of instructions, for which estimates of `MachineCost` leave room, is counted here."""
+    return cost.memory.latency + TRANSFER_OVERHEAD + 1 - cost.memory.interval
+
+
+def _inside(workload: Conv2dWorkload, axis: int, reach: Ints, size: Ints) -> Ints:
+    """Rows (axis 0) or columns (axis 1) of a tile's part of the image that are not padding,
+    [choices, 2] as in `_remainder_and_whole`.
+
+    Parameters
+    ----------
+    reach
+        Those of the part with padding, [choices, 2, 1] or [choices, 1, 2].
+    """
+    reach, extent = reach.reshape(-1, 2), workload.data[2 + axis]
+    found: Ints = np.minimum(reach, extent)
+    if any(workload.padding):
+        before = workload.windows[axis].before
+        tiles = -(-workload.extents["yx"[axis]] // size)
+        at = (tiles - 1) * size * workload.strides[axis] - before
+        found[:, 0] = np.minimum(at + reach[:, 0], extent) - np.maximum(at, 0)
+        # The first of two tiles is the only whole one.
+        first = np.minimum(reach[:, 1] - before, extent)
+        found[:, 1] = np.where(tiles == 2, first, found[:, 1])
+    return np.maximum(found, 0)
+
+
 def _load_of_weights(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> Ints:
     """`TileCycles.of_weights`."""
     part, ic, kernel = choices["part"], choices["ic"], taps(workload, choices)
     loads = loads_of_box((part, ic, kernel), (*workload.weight[:2], workload.taps))
     found = cost.load(MemoryId.WGT, part * ic * kernel) - cost.overhead
-    return np.asarray(found + loads * (cost.overhead + cost.fetch))
+    return np.asarray(found + loads * (load_overhead(cost) + cost.fetch))
 
 
 def _image_loads(workload: Conv2dWorkload, choices: Choices, rows: Ints, columns: Ints) -> Ints:
