@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from tandem.compiler import te
 from tandem.compiler.ir.dtypes import BFLOAT16, FLOAT4, FLOAT16, FLOAT32, UINT32, DType
-from tandem.compiler.ir.expr import Expr
+from tandem.compiler.ir.expr import Expr, Reinterpret
+from tandem.compiler.ir.visit import subexpressions
 
 _SIGN = 0x80000000
 _INFINITY = 0x7F800000
@@ -27,6 +28,34 @@ def cast(value: Expr, dtype: DType) -> Expr:
         return te.cast(value, dtype)
     single = _rounded_to_odd(value) if value.dtype.bits == 64 else te.cast(value, FLOAT32)
     return _narrowed(single, dtype)
+
+
+def stored_operand(value: Expr) -> Expr | None:
+    """What `value` is as a float32, by `cast`; None if it is something else."""
+    if value.dtype != FLOAT32:
+        return None
+    for part in subexpressions(value):
+        if isinstance(part, Reinterpret) and part.operand.dtype.is_stored_float:
+            return part.operand if cast(part.operand, FLOAT32) == value else None
+    return None
+
+
+def rounded_operand(value: Expr) -> Expr | None:
+    """The float32 that `value` is rounded from, by `cast`; None if it is something else."""
+    if not value.dtype.is_stored_float:
+        return None
+    for part in subexpressions(value):
+        if isinstance(part, Reinterpret) and part.operand.dtype == FLOAT32:
+            if cast(part.operand, value.dtype) == value:
+                return part.operand
+    return None
+
+
+def zero(dtype: DType) -> Expr:
+    """A zero of any type of number."""
+    if dtype.is_stored_float:
+        return te.reinterpret(te.const(0, dtype.holder), dtype)
+    return te.const(0.0 if dtype.is_float else 0, dtype)
 
 
 def _widened(value: Expr) -> Expr:

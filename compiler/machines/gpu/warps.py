@@ -19,11 +19,12 @@ from itertools import product
 from typing import Final
 
 from tandem.compiler.ir.buffer import Buffer, Scope
-from tandem.compiler.ir.dtypes import INT8, INT32, UINT8, DType
+from tandem.compiler.ir.dtypes import FLOAT16, FLOAT32, INT8, INT32, UINT8, DType
 from tandem.compiler.ir.expr import Var
-from tandem.compiler.ir.ops import cast, index, load
+from tandem.compiler.ir.ops import index, load
 from tandem.compiler.ir.stmt import For, Invoke, LoopKind, PrimFunc, Stmt, Store
 from tandem.compiler.machines.gpu.launch import SHARED, THREAD
+from tandem.compiler.operators.stored_floats import cast
 
 WARP: Final = 32
 """Threads that run together."""
@@ -40,11 +41,12 @@ PART_BYTES: Final = 16
 def _product(left: DType, right: DType) -> PrimFunc:
     name = f"mma_{left}_{right}"
     terms = PART_BYTES // left.numpy.itemsize
-    c = Buffer("C", (OWN, OWN), INT32, Scope.LOCAL)
+    kind = INT32 if left.is_integer else FLOAT32
+    c = Buffer("C", (OWN, OWN), kind, Scope.LOCAL)
     a = Buffer("A", (OWN, OWN, terms), left, SHARED)
     b = Buffer("B", (OWN, OWN, terms), right, SHARED)
     i, j, h, t = (Var(f"{name}.{each}") for each in "ijht")
-    term = cast(load(a, h, i, t), INT32) * cast(load(b, h, j, t), INT32)
+    term = cast(load(a, h, i, t), kind) * cast(load(b, h, j, t), kind)
     body: Stmt = Store(c, (i, j), load(c, i, j) + term)
     for var, extent in ((t, terms), (h, OWN), (j, OWN), (i, OWN)):
         body = For(var, index(extent), LoopKind.SERIAL, body)
@@ -52,7 +54,8 @@ def _product(left: DType, right: DType) -> PrimFunc:
 
 
 WARP_PRODUCTS: Final = {
-    factors: _product(*factors) for factors in product((INT8, UINT8), (INT8, UINT8))
+    factors: _product(*factors)
+    for factors in (*product((INT8, UINT8), (INT8, UINT8)), (FLOAT16, FLOAT16))
 }
 """The intrinsics, by the types of their factors."""
 

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from tandem.compiler.errors import IRError, TensorError
 from tandem.compiler.ir.dtypes import BFLOAT16, FLOAT4, FLOAT16, FLOAT32, UINT4, UINT16, DType
-from tandem.compiler.ir.ops import cast, const
+from tandem.compiler.ir.ops import cast, const, load
 from tandem.compiler.machines.cpu.codegen import CpuTarget, compile_function
 from tandem.compiler.machines.cpu.schedules.generic import cpu_schedule
 from tandem.compiler.machines.cpu.schedules.simd import Simd
+from tandem.compiler.operators import stored_floats
 from tandem.compiler.operators.elementwise import ELEMENTWISE
 from tandem.compiler.te import placeholder, reinterpret
 from tests.support.compiler.operators.operators import evaluate, given_as
@@ -104,6 +105,36 @@ def test_every_float_of_4_bits() -> None:
     tensor = given_as("X", numbers)
     by_hand = evaluate(ELEMENTWISE["cast"](tensor, to=FLOAT4), {"X": numbers})
     np.testing.assert_array_equal(by_hand.view(np.uint8), wanted.view(np.uint8))
+
+
+@pytest.mark.parametrize("dtype", [FLOAT16, BFLOAT16, FLOAT4], ids=str)
+def test_what_is_stored(dtype: DType) -> None:
+    """What was widened is found again, and nothing else is."""
+    value = load(placeholder((3,), dtype, "a"), 1)
+    widened = stored_floats.cast(value, FLOAT32)
+    assert stored_floats.stored_operand(widened) == value
+    assert stored_floats.stored_operand(widened + 1.0) is None
+    assert stored_floats.stored_operand(load(placeholder((3,), FLOAT32, "b"), 1)) is None
+    assert stored_floats.stored_operand(value) is None
+
+
+@pytest.mark.parametrize("dtype", [FLOAT16, BFLOAT16, FLOAT4], ids=str)
+def test_what_is_rounded(dtype: DType) -> None:
+    """What was rounded is found again, if it was rounded before, too, and nothing else is."""
+    value = load(placeholder((3,), FLOAT32, "a"), 1)
+    once = stored_floats.cast(value, dtype)
+    assert stored_floats.rounded_operand(once) == value
+    again = stored_floats.cast(once, FLOAT32) * 2.0
+    assert stored_floats.rounded_operand(stored_floats.cast(again, dtype)) == again
+    assert stored_floats.rounded_operand(load(placeholder((3,), dtype, "b"), 1)) is None
+    assert stored_floats.rounded_operand(value) is None
+
+
+def test_zeros() -> None:
+    assert stored_floats.zero(FLOAT32) == const(0.0, FLOAT32)
+    assert stored_floats.zero(UINT16) == const(0, UINT16)
+    half = stored_floats.zero(FLOAT16)
+    assert half == reinterpret(const(0, UINT16), FLOAT16)
 
 
 def test_refusals() -> None:

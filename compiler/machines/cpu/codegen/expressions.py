@@ -33,6 +33,7 @@ from tandem.compiler.ir.ops import cast
 from tandem.compiler.ir.visit import subexpressions
 from tandem.compiler.machines.cpu.codegen import (
     code_tables,
+    half_conversions,
     integer_dequantise,
     integer_quantise,
     load_store,
@@ -89,6 +90,9 @@ def evaluate(frame: Frame, expr: Expr) -> Any:
             value = evaluate(frame, operand)
             return value_ops.cast(frame.builder, value, operand.dtype, dtype)
         case Reinterpret(operand=operand, dtype=dtype):
+            half = half_conversions.converted(frame, expr, partial(evaluate, frame))
+            if half is not None:
+                return half
             return value_ops.reinterpret(frame.builder, evaluate(frame, operand), dtype)
         case Select():
             return _select(frame, expr)

@@ -89,6 +89,8 @@ class Frame:
         Whether each lane is active; None if that is decided at run time.
     streamed
         Names of parameters whose cache lines are prefetched.
+    converts_halves
+        Whether there are instructions between float16 and float32.
     known
         Values computed so far, for reuse: one table for each open loop or condition.
     """
@@ -108,6 +110,7 @@ class Frame:
     mask: Any = None
     active: tuple[bool, ...] | None = None
     streamed: frozenset[str] = frozenset()
+    converts_halves: bool = False
     known: list[dict[Hashable, Any]] = field(default_factory=lambda: [{}])
     _bodies: list[int] = field(default_factory=lambda: [0])
     """For each open loop with a variable in a register, the number of its table in `known`."""

@@ -96,10 +96,10 @@ def _of_all(name: str, index: Expr, extents: dict[str, int]) -> Any:
     if prod(shape) > _MOST or not used <= extents.keys():
         raise WarpError(f"{name}: which thread has which operand is not known")
     values = {}
-    for number, each in enumerate((*names, THREAD.name)):
+    for number, variable in enumerate((*names, THREAD.name)):
         along = [1] * len(shape)
-        along[number] = extents[each]
-        values[each] = np.arange(extents[each], dtype=np.int64).reshape(along)
+        along[number] = extents[variable]
+        values[variable] = np.arange(extents[variable], dtype=np.int64).reshape(along)
     try:
         return np.broadcast_to(value(index, values), shape)
     except UnknownError:

@@ -71,6 +71,7 @@ def _kernel(module: Any, launch: PrimFunc, target: CpuTarget) -> None:
         argument.add_attribute("noalias")
         argument.attributes.align = _ALIGNMENT
     frame = open_frame(kernel, _tags(module, launch), target, [launch.name])
+    frame.converts_halves = True
     frame.places = {
         buffer.name: BufferLocation(buffer, pointer)
         for buffer, pointer in zip(passed, kernel.args, strict=True)

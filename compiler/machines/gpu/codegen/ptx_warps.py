@@ -21,7 +21,7 @@ from typing import Any
 from llvmlite import ir
 
 from tandem.compiler.ir.buffer import Buffer
-from tandem.compiler.ir.dtypes import DType, Kind
+from tandem.compiler.ir.dtypes import FLOAT16, DType, Kind
 from tandem.compiler.ir.expr import Expr, Load
 from tandem.compiler.ir.ops import index
 from tandem.compiler.ir.stmt import Invoke, Region, kept_axes, parameters
@@ -29,7 +29,7 @@ from tandem.compiler.ir.visit import substitute
 from tandem.compiler.machines.cpu.codegen import load_store
 from tandem.compiler.machines.cpu.codegen.expressions import evaluate
 from tandem.compiler.machines.cpu.codegen.frame import Frame
-from tandem.compiler.machines.cpu.codegen.llvm import I32, call_intrinsic
+from tandem.compiler.machines.cpu.codegen.llvm import I32, call_intrinsic, register_type
 from tandem.compiler.machines.gpu.intrinsics import is_aligned, is_dense
 from tandem.compiler.machines.gpu.launch import THREAD
 from tandem.compiler.machines.gpu.warps import FIRST, LANE_COLUMNS, LANE_ROWS, OWN, PART_BYTES, WARP
@@ -50,19 +50,24 @@ def emit_warp_product(frame: Frame, invoke: Invoke) -> None:
         *_loaded(frame, 4, _row(left, a, FIRST + row * LANE_COLUMNS, matrix // OWN, matrix % OWN)),
         *_loaded(frame, 2, _row(right, b, FIRST + row // OWN, matrix % OWN, row % OWN)),
     ]
+    if left.buffer.dtype == FLOAT16:
+        registers = [frame.builder.bitcast(each, _TWO_HALVES) for each in registers]
     places = [_at(sums, c.shape, (index(i), index(j))) for i in range(OWN) for j in range(OWN)]
     registers += [value_of(Load(sums.buffer, each)) for each in places]
-    found = _together(frame, _instruction(left, right), len(places), registers)
+    kind = register_type(sums.buffer.dtype)
+    found = _together(frame, _instruction(left, right), [kind] * len(places), registers)
     for place, total in zip(places, found, strict=True):
         load_store.store(frame, sums.buffer, place, total, value_of)
 
 
-def _together(frame: Frame, name: str, results: int, arguments: list[Any]) -> list[Any]:
-    """The registers that an instruction of a warp gives."""
-    kind = ir.LiteralStructType([I32] * results)
-    found = call_intrinsic(frame.builder, name, kind, arguments)
+_TWO_HALVES = ir.VectorType(ir.HalfType(), 2)
+
+
+def _together(frame: Frame, name: str, results: list[Any], arguments: list[Any]) -> list[Any]:
+    """The registers, of these types, that an instruction of a warp gives."""
+    found = call_intrinsic(frame.builder, name, ir.LiteralStructType(results), arguments)
     found.attributes.add("convergent")  # not to be moved to where only some threads come
-    return [frame.builder.extract_value(found, number) for number in range(results)]
+    return [frame.builder.extract_value(found, number) for number in range(len(results))]
 
 
 def _check_terms(frame: Frame, invoke: Invoke, region: Region, parameter: Buffer) -> None:
@@ -78,7 +83,10 @@ def _check_terms(frame: Frame, invoke: Invoke, region: Region, parameter: Buffer
 
 
 def _instruction(left: Region, right: Region) -> str:
-    """LLVM's name of the instruction: with one type if the factors have the same."""
+    """LLVM's name of the instruction: of bytes with one type if the factors have the same, of
+    floats with those of the sums."""
+    if left.buffer.dtype == FLOAT16:
+        return "llvm.nvvm.mma.m16n8k16.row.col.f32.f32"
     signs = dict.fromkeys(_sign(each.buffer.dtype) for each in (left, right))
     return f"llvm.nvvm.mma.m16n8k32.row.col.{'.'.join(signs)}"
 
@@ -98,7 +106,7 @@ def _loaded(frame: Frame, matrices: int, row: Load) -> list[Any]:
     """What a lane has of matrices in registers, of which it gives the address of a row."""
     pointer = load_store.address(frame, row.buffer, row.indices, partial(evaluate, frame))
     name = f"llvm.nvvm.ldmatrix.sync.aligned.m8n8.x{matrices}.b16.p3"
-    return _together(frame, name, matrices, [pointer])
+    return _together(frame, name, [I32] * matrices, [pointer])
 
 
 def _at(region: Region, shape: tuple[int, ...], along: tuple[Expr, ...]) -> tuple[Expr, ...]:

@@ -18,6 +18,7 @@ from tandem.compiler.machines.gpu.check.warps import check_warps
 from tandem.compiler.machines.gpu.launch import GpuProgram, Grid, grid_of, launch_of
 from tandem.compiler.machines.gpu.lower.barriers import with_barriers
 from tandem.compiler.machines.gpu.lower.threads import threaded
+from tandem.compiler.machines.gpu.lower.vectors import SplitConditions
 from tandem.compiler.machines.gpu.machine import GpuMachine
 
 GPU_PASSES: tuple[LoopPass, ...] = (LowerBlocks(), Simplify(), CompactBuffers(), Simplify())
@@ -100,7 +101,7 @@ def _launch(name: str, nest: Stmt, known: tuple[Buffer, ...], filled: Collection
     outputs = tuple(each for each in known if each.name in used.writes)
     launch = launch_of(name, inputs, outputs, grid)
     # Memory of one thread is the box that one thread uses.
-    small = lower(launch, (Simplify(), CompactBuffers(), Simplify()))
+    small = lower(launch, (Simplify(), CompactBuffers(), Simplify(), SplitConditions()))
     return lower(with_barriers(small, made.uniform), ())
 
 

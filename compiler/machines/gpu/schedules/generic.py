@@ -9,11 +9,12 @@ from tandem.compiler.ir.stmt import Block, For, IterKind, LoopKind
 from tandem.compiler.ir.visit import blocks
 from tandem.compiler.machines.cpu.schedules.generic import inline_stages
 from tandem.compiler.machines.gpu.machine import GpuMachine
-from tandem.compiler.machines.gpu.schedules.products import as_products
+from tandem.compiler.machines.gpu.schedules.products import Product, as_products
 from tandem.compiler.machines.gpu.schedules.rows import by_rows
 from tandem.compiler.machines.gpu.schedules.tile import Tile, tile_of
 from tandem.compiler.machines.gpu.schedules.tiles import tiled
 from tandem.compiler.machines.gpu.schedules.trees import in_blocks, reader_reduces, with_trees
+from tandem.compiler.machines.gpu.schedules.warp_tiles import warp_product
 from tandem.compiler.te import Tensor
 from tandem.compiler.te.schedule import Schedule
 from tandem.compiler.te.tree import axes_of, extent_of, find_block, loops_on_path, path_to
@@ -42,14 +43,22 @@ def gpu_schedule(
     tile
         Of all products; by default `tile_of`.
     """
-    made, products = as_products(outputs, lambda found: (tile or tile_of(found, machine)).sides)
+
+    def tile_for(product: Product) -> Tile:
+        return tile or tile_of(product, machine)
+
+    made, products = as_products(
+        outputs,
+        lambda found: tile_for(found).sides,
+        lambda found: warp_product(found, tile_for(found)) is not None,
+    )
     made, trees = with_trees(made, [each.stage for each in products], machine)
     start = Schedule.of(*made, inputs=inputs, name=name)
     schedule = inline_stages(start)
     if reduced_again := [each.result for each in trees if reader_reduces(schedule, each)]:
         schedule = inline_stages(start, reduced_again)
     for product in products:
-        schedule = tiled(schedule, product, tile or tile_of(product, machine))
+        schedule = tiled(schedule, product, tile_for(product))
     together = None if products else by_rows(schedule, trees, machine)
     if together is not None:
         return together

@@ -12,15 +12,16 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TypeAlias
 
-from tandem.compiler.ir.dtypes import INT32
-from tandem.compiler.ir.expr import Binary, Cast, Const, Expr, Load, Select, Var
+from tandem.compiler.ir.dtypes import FLOAT32, INT32, DType
+from tandem.compiler.ir.expr import Binary, Cast, Expr, Load, Select, Var
 from tandem.compiler.ir.operations import BinaryOp
-from tandem.compiler.ir.ops import cast, index
+from tandem.compiler.ir.ops import index
 from tandem.compiler.ir.stmt import PrimFunc
 from tandem.compiler.ir.visit import subexpressions, substitute, variables
 from tandem.compiler.machines.gpu.intrinsics import DOT_PRODUCTS
 from tandem.compiler.machines.gpu.schedules.rewriting import digits, new_name, plain, rewritten
 from tandem.compiler.machines.gpu.warps import WARP_PRODUCTS
+from tandem.compiler.operators.stored_floats import cast, stored_operand, zero
 from tandem.compiler.te import Tensor
 from tandem.compiler.te.tensor import Combiner, Compute, compute, reduce_axis
 
@@ -65,7 +66,9 @@ Multiples: TypeAlias = Callable[[Product], tuple[int, int, int]]
 
 
 def as_products(
-    outputs: Sequence[Tensor], multiples: Multiples = lambda _: (1, 1, 1)
+    outputs: Sequence[Tensor],
+    multiples: Multiples = lambda _: (1, 1, 1),
+    in_warps: Callable[[Product], bool] = lambda _: False,
 ) -> tuple[tuple[Tensor, ...], tuple[Product, ...]]:
     """The tensor expressions with each large sum of products as a product of matrices; the terms of
     an element keep their order.
@@ -75,11 +78,14 @@ def as_products(
     multiples
         Operands have zeros beyond their rows, columns and terms, up to these multiples: of whole
         tiles no product is under a condition.
+    in_warps
+        Whether a warp multiplies together, by the product's intrinsic: operands of float16 stay so
+        then, and are float32 elsewhere, where each product would have to widen them.
     """
     products: list[Product] = []
 
     def as_product(tensor: Tensor, source: Compute, taken: set[str]) -> Tensor | None:
-        found = _product(tensor, source, taken, multiples)
+        found = _product(tensor, source, taken, multiples, in_warps)
         if found is None:
             return None
         made, product = found
@@ -91,7 +97,11 @@ def as_products(
 
 
 def _product(
-    tensor: Tensor, source: Compute, taken: set[str], multiples: Multiples
+    tensor: Tensor,
+    source: Compute,
+    taken: set[str],
+    multiples: Multiples,
+    in_warps: Callable[[Product], bool],
 ) -> tuple[Tensor, Product] | None:
     """The tensor as it reads a product of matrices, and that; None if it is none, or small."""
     term = source.value
@@ -113,15 +123,10 @@ def _product(
     if min(sizes[1], sizes[2], depth) < _LEAST or not sizes[0]:
         return None
 
-    narrow = [_narrow(plain(each)) for each in factors]
     whole = {**extents, **terms}
     stages = [new_name(tensor, each, taken) for each in ("product", "left", "right")]
-    size = max(each.dtype.holder.numpy.itemsize for each in narrow)
-    in_int32 = all(each == INT32 for each in (tensor.dtype, *(factor.dtype for factor in factors)))
-    found = Product(stages[0], stages[1], stages[2], sizes[0], sizes[1], sizes[2], depth, size)
-    if in_int32:
-        kinds = narrow[0].dtype, narrow[1].dtype
-        found = replace(found, dot=DOT_PRODUCTS.get(kinds), together=WARP_PRODUCTS.get(kinds))
+    found = Product(stages[0], stages[1], stages[2], sizes[0], sizes[1], sizes[2], depth)
+    narrow, found = _narrowed([plain(each) for each in factors], tensor.dtype, found, in_warps)
     padded = [
         -(-extent // multiple) * multiple
         for extent, multiple in zip((*sizes[1:], depth), multiples(found), strict=True)
@@ -138,8 +143,8 @@ def _product(
         value = substitute(narrow[number], values)
         for (_, var), extent, beyond in zip(at, axes[number], wholes[number], strict=True):
             if extent < beyond:
-                zero = Const(0.0 if value.dtype.is_float else 0, value.dtype)
-                value = Select(Binary(BinaryOp.LT, var, index(extent)), value, zero)
+                inside = Binary(BinaryOp.LT, var, index(extent))
+                value = Select(inside, value, zero(value.dtype))
         return value
 
     names = [*terms]
@@ -169,6 +174,34 @@ def _product(
     return made, found
 
 
+def _narrowed(
+    factors: Sequence[Expr], result: DType, product: Product, in_warps: Callable[[Product], bool]
+) -> tuple[list[Expr], Product]:
+    """The factors in as few bytes as can be, and the product that multiplies these."""
+    kinds = [each.dtype for each in factors]
+    if kinds == [FLOAT32, FLOAT32] and result == FLOAT32:
+        stored = [part for each in factors if (part := stored_operand(each)) is not None]
+        if (together := _in_warps(stored)) is not None:
+            halves = replace(product, bytes=_bytes(stored), together=together)
+            if in_warps(halves):
+                return stored, halves
+    narrow = [_narrow(each) for each in factors]
+    product = replace(product, bytes=_bytes(narrow))
+    if kinds != [INT32, INT32] or result != INT32:
+        return narrow, product
+    dot = DOT_PRODUCTS.get((narrow[0].dtype, narrow[1].dtype))
+    return narrow, replace(product, dot=dot, together=_in_warps(narrow))
+
+
+def _in_warps(factors: Sequence[Expr]) -> PrimFunc | None:
+    """The intrinsic by which a warp multiplies factors of these types; None if there is none."""
+    return WARP_PRODUCTS.get((factors[0].dtype, factors[1].dtype)) if len(factors) == 2 else None
+
+
+def _bytes(factors: Sequence[Expr]) -> int:
+    return max(each.dtype.holder.numpy.itemsize for each in factors)
+
+
 def _reads(expr: Expr) -> bool:
     """Whether a factor reads memory, so that a copy of it is of use."""
     return any(isinstance(each, Load) for each in subexpressions(expr))
@@ -182,8 +215,8 @@ def _narrow(expr: Expr) -> Expr:
 
 
 def _number(axes: Sequence[tuple[str, int]]) -> Expr:
-    """The number that axes count, the last one fastest."""
+    """The number that axes count, the last one fastest; those of one element count nothing."""
     found: Expr = index(0)
-    for position, (name, extent) in enumerate(axes):
+    for position, (name, extent) in enumerate(each for each in axes if each[1] != 1):
         found = Var(name) if not position else found * index(extent) + Var(name)
     return found

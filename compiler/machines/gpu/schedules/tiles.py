@@ -7,7 +7,8 @@ from math import gcd
 
 from tandem.compiler.errors import ScheduleError
 from tandem.compiler.ir.buffer import Scope
-from tandem.compiler.ir.expr import Load
+from tandem.compiler.ir.expr import Binary, Const, Load, Reinterpret, Select, Var
+from tandem.compiler.ir.operations import BinaryOp
 from tandem.compiler.ir.stmt import Block, IterKind, Store
 from tandem.compiler.ir.visit import blocks, reads, variables
 from tandem.compiler.machines.gpu.intrinsics import DOT_TERMS
@@ -170,8 +171,8 @@ def _together(
     """
     schedule = schedule.set_scope(operand, SHARED).compute_at(operand, near, "tile_k")
     placed = ("n", "k") if axes == ("k", "n") and by_columns else axes
-    vectors = _copies_neighbours(schedule, operand, placed[1])
-    if vectors and placed != axes:
+    vectors = _copied_at_once(schedule, operand, placed[1])
+    if vectors > 1 and placed != axes:
         schedule = schedule.reorder(operand, *placed)
         axes = placed
     sides = [find_loop(schedule.program.body, f"{operand}.{axis}") for axis in axes]
@@ -179,7 +180,7 @@ def _together(
     elements = rows * row
     schedule = schedule.fuse(operand, *axes, "element")
     lanes = min(tile.threads, elements)
-    size = _vector_size(schedule, operand, gcd(row, elements // lanes)) if vectors else 1
+    size = _vector_size(schedule, operand, gcd(row, elements // lanes, vectors))
     inner: tuple[str, ...] = ("step",)
     if size > 1:
         schedule = schedule.split(operand, "element", size, ("element", "vector"))
@@ -196,17 +197,26 @@ _VECTOR_BYTES = 16
 """What a thread loads at once at most."""
 
 
-def _copies_neighbours(schedule: Schedule, stage: str, axis: str) -> bool:
-    """Whether a stage copies elements that are neighbours in memory along an axis, under no
-    condition."""
+def _copied_at_once(schedule: Schedule, stage: str, axis: str) -> int:
+    """How many elements along an axis a stage copies at most, if it copies neighbours in memory
+    under conditions that so many have in common: of a matrix that ends in a tile, the greatest
+    power of two that divides its extent. 1 for any other stage."""
     block = find_block(schedule.program.body, stage)
     if block is None or not isinstance(block.body, Store):
-        return False
-    match block.body.value:
-        case Load(buffer=buffer, indices=indices):
-            return are_neighbours(buffer, indices, axis)
+        return 1
+    value, found = block.body.value, _VECTOR_BYTES
+    while isinstance(value, Select) and isinstance(value.otherwise, Const | Reinterpret):
+        match value.condition:
+            case Binary(op=BinaryOp.LT, left=Var(name=name), right=Const(value=bound)):
+                found = gcd(found, int(bound)) if name == axis else found
+            case _:
+                return 1
+        value = value.then
+    match value:
+        case Load(buffer=buffer, indices=indices) if are_neighbours(buffer, indices, axis):
+            return found
         case _:
-            return False
+            return 1
 
 
 def _vector_size(schedule: Schedule, stage: str, most: int) -> int:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tandem.compiler.errors import CodegenError
-from tandem.compiler.ir.dtypes import FLOAT32, INT8, INT32, DType
+from tandem.compiler.ir.dtypes import FLOAT16, FLOAT32, INT8, INT32, DType
+from tandem.compiler.ir.expr import Expr
 from tandem.compiler.ir.stmt import LoopKind
 from tandem.compiler.ir.visit import loops
 from tandem.compiler.machines.gpu.codegen.opencl import kernel_name
@@ -18,6 +19,7 @@ from tandem.compiler.machines.gpu.machine import GpuMachine, nvidia_gpu
 from tandem.compiler.machines.gpu.network_programs import network_programs
 from tandem.compiler.machines.gpu.ptxas import KernelResources, assembled, ptxas_path
 from tandem.compiler.machines.gpu.schedules.generic import gpu_schedule
+from tandem.compiler.operators import stored_floats
 from tandem.compiler.te import cast, compute, placeholder, reduce_axis, sum
 from tandem.workbench.models import ModelOptions, import_model
 from tests.support.compiler.machines.gpu.dots import dot_program
@@ -162,6 +164,25 @@ def test_large_product_of_warps(processor: str, side: int) -> None:
     (found,) = assembled(text, processor, found_ptxas())
     assert (found.stack_bytes, found.spilled_bytes) == (0, 0)
     assert 4 * products < found.registers <= 255
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_large_product_of_float16(processor: str) -> None:
+    a, b = placeholder((1024, 1024), FLOAT16, "A"), placeholder((1024, 1024), FLOAT16, "B")
+    k = reduce_axis(1024, "k")
+
+    def term(i: Expr, j: Expr) -> Expr:
+        return stored_floats.cast(a[i, k], FLOAT32) * stored_floats.cast(b[j, k], FLOAT32)
+
+    c = compute((1024, 1024), lambda i, j: sum(term(i, j), axis=k), "C")
+    machine = nvidia_gpu(processor)
+    made = gpu_program(gpu_schedule(c, machine=machine, inputs=[a, b], name="C").program, machine)
+    text = ptx_text(made, processor)
+    assert (text.count("mma.sync.aligned.m16n8k16"), text.count("ldmatrix")) == (32, 16)
+    (found,) = assembled(text, processor, found_ptxas())
+    assert (found.shared_bytes, found.stack_bytes, found.spilled_bytes) == (32768, 0, 0)
+    assert 64 < found.registers <= 255
 
 
 @pytest.mark.exhaustive

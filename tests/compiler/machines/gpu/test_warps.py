@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tandem.compiler.errors import CodegenError, IRError
-from tandem.compiler.ir.dtypes import INT8, UINT8, DType
+from tandem.compiler.ir.dtypes import FLOAT16, FLOAT32, INT8, INT32, UINT8, DType
 from tandem.compiler.ir.parser import parse
 from tandem.compiler.ir.printer import text
 from tandem.compiler.ir.stmt import Invoke
@@ -25,8 +25,7 @@ from tests.support.compiler.machines.gpu.kernels_on_host import run_on_host
 from tests.support.compiler.machines.gpu.on_opencl import on_opencl
 from tests.support.compiler.machines.gpu.warps import warp_arrays, warp_program
 
-BYTES = (INT8, UINT8)
-TYPES = pytest.mark.parametrize(("left", "right"), [*combinations(BYTES, BYTES)])
+TYPES = pytest.mark.parametrize(("left", "right"), [*WARP_PRODUCTS], ids=str)
 
 
 @TYPES
@@ -45,9 +44,10 @@ def test_in_every_language(left: DType, right: DType) -> None:
 @pytest.mark.parametrize("processor", PROCESSORS)
 def test_ptx_instructions(left: DType, right: DType, processor: str) -> None:
     found = ptx_text(warp_program(left, right), processor)
-    signs = {INT8: "s8", UINT8: "u8"}
+    names = {INT8: "s8", UINT8: "u8", FLOAT16: "f16"}
+    size, sums = ("m16n8k16", "f32") if left == FLOAT16 else ("m16n8k32", "s32")
     assert re.findall(r"mma\S*", found) == [
-        f"mma.sync.aligned.m16n8k32.row.col.s32.{signs[left]}.{signs[right]}.s32"
+        f"mma.sync.aligned.{size}.row.col.{sums}.{names[left]}.{names[right]}.{sums}"
     ]
     assert re.findall(r"ldmatrix\S*", found) == [
         f"ldmatrix.sync.aligned.m8n8.x{count}.shared.b16" for count in (4, 2)
@@ -88,6 +88,14 @@ def test_what_ptx_cannot_load(program: object, message: str) -> None:
     assert "int" in opencl_text(program)
     with pytest.raises(CodegenError, match=rf"mma_int8_int8: {message}"):
         ptx_text(program)
+
+
+def test_of_which_types() -> None:
+    bytes_ = (INT8, UINT8)
+    assert {*WARP_PRODUCTS} == {*combinations(bytes_, bytes_), (FLOAT16, FLOAT16)}
+    for (left, _), found in WARP_PRODUCTS.items():
+        assert found.outputs[0].dtype == (FLOAT32 if left == FLOAT16 else INT32)
+        assert terms_of(found) * left.numpy.itemsize == 32
 
 
 def test_text_and_back() -> None:

@@ -17,7 +17,7 @@ LEGAL = {
     "other rows": warp_program(row="7 - gpu.thread // 4 % 8"),
     "the same rows": warp_program(row="3"),
     "columns by the loop": warp_program(
-        around="for turn in 4 unrolled:", column="(gpu.thread % 4 + turn) % 4"
+        around="for step in 4 unrolled:", column="(gpu.thread % 4 + step) % 4"
     ),
     "two warps": warp_program(threads=64, column="(gpu.thread // 32 + gpu.thread) % 4"),
 }
@@ -25,14 +25,14 @@ REFUSED = {
     "mma_int8_int8 is under a condition, which may diverge": warp_program(
         around="if gpu.thread < 16:"
     ),
-    "mma_int8_int8 is in the loop turn, which may diverge": warp_program(
-        around="for turn in gpu.thread:"
+    "mma_int8_int8 is in the loop step, which may diverge": warp_program(
+        around="for step in gpu.thread:"
     ),
     "mma_int8_int8 on 48 threads, which are no whole warps": warp_program(threads=48),
     "of a: lanes with the same rows have not the same": warp_program(row="gpu.thread % 8"),
     "of b: lanes with the same columns have not the same": warp_program(column="gpu.thread // 8"),
     "of a: lanes with the same rows": warp_program(
-        around="for turn in 2:", row="(gpu.thread // 4 + gpu.thread % 4 * turn) % 8"
+        around="for step in 2:", row="(gpu.thread // 4 + gpu.thread % 4 * step) % 8"
     ),
     "which thread has which operand is not known": warp_program(row="int64(A[gpu.thread % 16, 0])"),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -28,6 +29,7 @@ from tandem.compiler.machines.gpu.machine import GpuMachine
 from tandem.compiler.machines.gpu.schedules.generic import gpu_schedule
 from tandem.compiler.machines.gpu.schedules.products import Product, as_products
 from tandem.compiler.machines.gpu.schedules.tile import Tile, tile_of
+from tandem.compiler.machines.gpu.warps import WARP_PRODUCTS
 from tandem.compiler.te import (
     Tensor,
     cast,
@@ -128,9 +130,10 @@ def test_launches_keep_the_result(name: str) -> None:
 
 def test_which_are_products() -> None:
     assert as_products([dense()])[1] == (Product("y_product", "y_left", "y_right", 1, 16, 18, 17),)
-    assert as_products([convolution(2)])[1] == (
-        Product("y_product", "y_left", "y_right", 1, 32, 16, 18, 1, DOT_PRODUCTS[INT8, INT8]),
-    )
+    of_bytes = INT8, INT8
+    found = Product("y_product", "y_left", "y_right", 1, 32, 16, 18, 1, DOT_PRODUCTS[of_bytes])
+    found = replace(found, together=WARP_PRODUCTS[of_bytes])
+    assert as_products([convolution(2)])[1] == (found,)
     assert as_products([batched()])[1][0].batch == 2
     small = matmul()
     assert as_products([small]) == ((small,), ())
@@ -172,7 +175,10 @@ def test_tiles_of_other_depths(depth: int, count: int) -> None:
         # Of bytes the terms are neighbours in shared memory: in memory they are so on the left.
         ("whole of bytes", ["vload16"]),
         ("weights by rows", ["vload16", "vload16"]),
-        # A tile with zeros beyond the matrix is loaded one by one.
+        # Of a matrix that ends in a tile vectors are loaded whole, or zeros stored.
+        ("rows in a tile", ["vload16", "vload16"]),
+        ("terms in a tile", ["vload4"]),
+        # A row of 17 terms is loaded one by one.
         ("dense of bytes", []),
     ],
 )
@@ -180,6 +186,8 @@ def test_loads_of_vectors(name: str, loads: list[str]) -> None:
     expression = {
         "whole": lambda: square(INT32, by_columns=False),
         "whole of bytes": lambda: square(INT8, by_columns=False),
+        "rows in a tile": lambda: dense(17, 18, 32, INT8),
+        "terms in a tile": lambda: dense(17, 18, 20),
         "weights by rows": lambda: square(INT8, by_columns=True),
         **CASES,
     }[name]()

@@ -8,11 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tandem.compiler.ir.dtypes import FLOAT32, INT8, INT32, UINT8, DType
+from tandem.compiler.ir import interpreter
+from tandem.compiler.ir.dtypes import FLOAT16, FLOAT32, INT8, INT32, UINT8, DType
 from tandem.compiler.ir.visit import statements
 from tandem.compiler.machines.gpu.codegen.ptx import ptx_text
 from tandem.compiler.machines.gpu.interpreter import Order, run_program
-from tandem.compiler.machines.gpu.launch import GpuProgram
+from tandem.compiler.machines.gpu.launch import GpuProgram, grid_of
 from tandem.compiler.machines.gpu.lower.lowering import gpu_program
 from tandem.compiler.machines.gpu.machine import GpuMachine, nvidia_gpu
 from tandem.compiler.machines.gpu.schedules.generic import gpu_schedule
@@ -20,7 +21,9 @@ from tandem.compiler.machines.gpu.schedules.products import Product, as_products
 from tandem.compiler.machines.gpu.schedules.tile import Tile, tile_of
 from tandem.compiler.machines.gpu.schedules.warp_tiles import warp_product
 from tandem.compiler.machines.gpu.warps import WARP_PRODUCTS, is_warp_product
-from tandem.compiler.te import Tensor, cast, compute, placeholder, reduce_axis, sum
+from tandem.compiler.operators import stored_floats
+from tandem.compiler.te import Tensor, cast, compute, maximum, placeholder, reduce_axis, sum
+from tandem.compiler.te.schedule import Schedule
 from tests.support.compiler.machines.gpu.kernels_on_host import run_on_host
 from tests.support.compiler.machines.gpu.on_opencl import on_opencl
 from tests.support.compiler.te.schedules import random_inputs
@@ -43,6 +46,20 @@ def dense(
         "y",
     )
     return compute((batch, rows, columns), lambda n, i, j: y[n, i, j] * 2 + s[j], "z")
+
+
+def convolution() -> Tensor:
+    """A convolution of one image of 5 x 5 pixels, of which a pixel is a row, with an activation."""
+    a, b = placeholder((1, 2, 7, 7), UINT8, "A"), placeholder((16, 2, 3, 3), INT8, "B")
+    c, u, v = reduce_axis(2, "c"), reduce_axis(3, "u"), reduce_axis(3, "v")
+    y = compute(
+        (1, 16, 5, 5),
+        lambda n, o, i, j: sum(
+            cast(a[n, c, i + u, j + v], INT32) * cast(b[o, c, u, v], INT32), axis=(c, u, v)
+        ),
+        "y",
+    )
+    return compute((1, 16, 5, 5), lambda n, o, i, j: maximum(y[n, o, i, j], 0), "z")
 
 
 def by_warps(expression: Tensor, tile: Tile) -> GpuProgram:
@@ -72,6 +89,46 @@ def test_results(expression: Tensor, tile: Tile) -> None:
     np.testing.assert_array_equal(run_program(program, arrays, Order.INTERLEAVED)[0], wanted)
     np.testing.assert_array_equal(on_opencl(program, arrays)[0], wanted)
     np.testing.assert_array_equal(run_on_host(program, arrays)[0][0], wanted)
+
+
+def test_pixels_are_rows() -> None:
+    """Tiles of an image begin at multiples of a product's rows, whatever the image's size."""
+    program = by_warps(convolution(), SMALL)
+    assert any(is_warp_product(each) for each in statements(program.launches[0].body))
+    arrays = random_inputs(program.launches[0])
+    given = dict(zip([each.name for each in program.inputs], arrays, strict=True))
+    (wanted,) = interpreter.run(Schedule.of(convolution()).program, [given["A"], given["B"]])
+    np.testing.assert_array_equal(on_opencl(program, arrays)[0], wanted)
+
+
+def halves(side: int = 16) -> Tensor:
+    """A product of float16, of which the sums are rounded to float16."""
+    a, b = placeholder((side, side), FLOAT16, "A"), placeholder((side, side), FLOAT16, "B")
+    k = reduce_axis(side, "k")
+    y = compute(
+        (side, side),
+        lambda i, j: sum(
+            stored_floats.cast(a[i, k], FLOAT32) * stored_floats.cast(b[j, k], FLOAT32), axis=k
+        ),
+        "y",
+    )
+    return compute((side, side), lambda i, j: stored_floats.cast(y[i, j], FLOAT16), "z")
+
+
+def test_products_of_float16() -> None:
+    """They stay so in shared memory for warps, and for no others."""
+    tile = Tile(16, 16, 16, 2, 4, warps=True)
+    program = by_warps(halves(), tile)
+    assert {each.dtype for each in grid_of(program.launches[0]).shared} == {FLOAT16}
+    arrays = random_inputs(program.launches[0])
+    (wanted,) = interpreter.run(Schedule.of(halves()).program, arrays)
+    (found,) = run_on_host(program, arrays)[0]
+    np.testing.assert_array_equal(found.view(np.uint16), wanted.view(np.uint16))
+    plain = by_warps(halves(), replace(tile, warps=False))
+    assert {each.dtype for each in grid_of(plain.launches[0]).shared} == {FLOAT32}
+    (product,) = as_products([halves()], in_warps=lambda _: True)[1]
+    assert (product.bytes, product.together) == (2, WARP_PRODUCTS[FLOAT16, FLOAT16])
+    assert as_products([halves()])[1][0].bytes == 4
 
 
 def test_which_tiles_are_whole_products() -> None:

@@ -1,4 +1,4 @@
-"""Launches with products of a warp: of 16 rows and 8 columns of 32 bytes that a warp shares."""
+"""Launches with products of a warp: of 16 rows and 8 columns of 32 bytes in shared memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tandem.compiler.ir.dtypes import INT8, DType
 from tandem.compiler.ir.parser import parse
 from tandem.compiler.machines.gpu.launch import INTRINSICS, GpuProgram
-from tandem.compiler.machines.gpu.warps import WARP_PRODUCTS
+from tandem.compiler.machines.gpu.warps import WARP_PRODUCTS, terms_of
 
 ROW, COLUMN = "gpu.thread // 4 % 8", "gpu.thread % 4"
 _NAMES = {**INTRINSICS, **{each.name: each for each in WARP_PRODUCTS.values()}}
@@ -43,33 +43,35 @@ def warp_program(
     shift
         Terms in shared memory before the first row of A.
     """
-    name = WARP_PRODUCTS[left, right].name
-    shape, first = (
-        f"2, 2, 8, {16 + shift}",
-        f"gpu.thread // 16, m % 2, m // 2, gpu.thread % 16 + {shift}",
-    )
-    region = f"0 :+ 2, 0 :+ 2, {row} :+ 1, {shift} :+ 16"
+    found = WARP_PRODUCTS[left, right]
+    name, sums, terms = found.name, found.outputs[0].dtype, terms_of(found)
+    part = terms // 2
+    shape, first = f"2, 2, 8, {part + shift}", f"m % 2, m // 2, gpu.thread % {part} + {shift}"
+    region = f"0 :+ 2, 0 :+ 2, {row} :+ 1, {shift} :+ {part}"
     if not by_rows:
-        shape, first = "2, 2, 16, 8", "gpu.thread // 16, m % 2, gpu.thread % 16, m // 2"
-        region = f"0 :+ 2, 0 :+ 2, 0 :+ 16, {row} :+ 1"
+        shape, first = f"2, 2, {part}, 8", f"m % 2, gpu.thread % {part}, m // 2"
+        region = f"0 :+ 2, 0 :+ 2, 0 :+ {part}, {row} :+ 1"
+    inputs = f"A: {left}[16, {terms}], B: {right}[{terms}, 8], S: {sums}[16, 8]"
+    right_region = f"0 :+ 2, {column} :+ 1, 0 :+ 2, 0 :+ {part}"
     launch = parse(
-        f"""func f(A: {left}[16, 32], B: {right}[32, 8], S: int32[16, 8]) -> (C: int32[16, 8]):
+        f"""func f({inputs}) -> (C: {sums}[16, 8]):
   for gpu.block in 1 blocks:
     alloc a: {left}[{shape}] @ shared
-    alloc b: {right}[2, 4, 2, 16] @ shared
+    alloc b: {right}[2, 4, 2, {part}] @ shared
     for gpu.thread in {threads} threads:
-      alloc sums: int32[2, 2] @ local
-      if gpu.thread < 32:
+      alloc sums: {sums}[2, 2] @ local
+      if gpu.thread < {terms}:
         for m in 16:
-          a[{first}] = A[m, gpu.thread]
+          a[gpu.thread // {part}, {first}] = A[m, gpu.thread]
         for n in 8:
-          b[gpu.thread // 16, n // 2, n % 2, gpu.thread % 16] = B[gpu.thread, n]
+          b[gpu.thread // {part}, n // 2, n % 2, gpu.thread % {part}] = B[gpu.thread, n]
+      if gpu.thread < 32:
         for i in 2:
           for j in 2:
             sums[i, j] = S[gpu.thread // 4 * 2 + i, gpu.thread % 4 * 2 + j]
       {wait}
       {around}
-        invoke {name}(sums[0 :+ 2, 0 :+ 2], a[{region}], b[0 :+ 2, {column} :+ 1, 0 :+ 2, 0 :+ 16])
+        invoke {name}(sums[0 :+ 2, 0 :+ 2], a[{region}], b[{right_region}])
       if gpu.thread < 32:
         for i_out in 2:
           for j_out in 2:
@@ -81,13 +83,21 @@ def warp_program(
 
 
 def warp_arrays(program: GpuProgram) -> tuple[list[NDArray[Any]], NDArray[Any]]:
-    """Inputs of a program, with the extremes of their types and sums that wrap; and its output."""
+    """Inputs of a program, with the extremes of integers and sums that wrap, and floats whose sums
+    round; and its output."""
     random = np.random.default_rng(1)
     arrays: list[NDArray[Any]] = []
     for buffer in program.inputs:
+        if not buffer.dtype.is_integer:
+            arrays.append(random.standard_normal(buffer.shape).astype(buffer.dtype.numpy))
+            continue
         low, high = int(buffer.dtype.low), int(buffer.dtype.high)
         array = random.integers(low, high, buffer.shape, np.int64, endpoint=True)
         array[0], array[1] = low, high
         arrays.append(array.astype(buffer.dtype.numpy))
-    a, b, s = (each.astype(np.int64) for each in arrays)
-    return arrays, (s + a @ b).astype(np.int32)
+    result = program.outputs[0].dtype
+    wide: Any = np.int64 if result.is_integer else np.float32
+    a, b, sums = (each.astype(wide) for each in arrays)
+    for term in range(a.shape[1]):
+        sums = sums + a[:, term : term + 1] * b[term : term + 1]
+    return arrays, sums.astype(result.numpy)

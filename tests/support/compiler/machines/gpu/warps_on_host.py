@@ -27,6 +27,7 @@ _TYPES: dict[str, tuple[Any, Any]] = {
     "m16n8k32.row.col.u8": (np.uint8, np.uint8),
     "m16n8k32.row.col.s8.u8": (np.int8, np.uint8),
     "m16n8k32.row.col.u8.s8": (np.uint8, np.int8),
+    "m16n8k16.row.col.f32.f32": (np.float16, np.float16),
 }
 
 
@@ -44,13 +45,17 @@ def with_warp_products(text: str) -> str:
 
 def _product(name: str) -> str:
     """A product: of the registers that it passes, the last four are written."""
-    passed = ", ".join(f"i32 %r{number}" for number in range(_REGISTERS))
+    sums = range(_REGISTERS - 4, _REGISTERS)
+    kinds = ["i32"] * _REGISTERS
+    if _TYPES[name][0] is np.float16:
+        kinds = ["float" if number in sums else "<2 x half>" for number in range(_REGISTERS)]
+    passed = ", ".join(f"{kind} %r{number}" for number, kind in enumerate(kinds))
     lines = [f"%all = alloca [{_REGISTERS} x i32]"]
-    for number in range(_REGISTERS):
+    for number, kind in enumerate(kinds):
         lines.append(f"%p{number} = getelementptr i32, ptr %all, i32 {number}")
-        lines.append(f"store i32 %r{number}, ptr %p{number}")
+        lines.append(f"store {kind} %r{number}, ptr %p{number}")
     lines.append(f'call void @"host.multiply"(i32 {[*_TYPES].index(name)}, ptr %all)')
-    return _function(f"host.mma.{name}", passed, lines, [*range(_REGISTERS - 4, _REGISTERS)])
+    return _function(f"host.mma.{name}", passed, lines, [*sums], kinds[-1])
 
 
 def _load(count: int) -> str:
@@ -61,13 +66,13 @@ def _load(count: int) -> str:
     return _function(f"host.ldmatrix.x{count}", "ptr %row", lines, [*range(count)])
 
 
-def _function(name: str, passed: str, lines: list[str], given: list[int]) -> str:
+def _function(name: str, passed: str, lines: list[str], given: list[int], kind: str = "i32") -> str:
     """A function that returns some of its registers."""
-    result = "{" + ", ".join(["i32"] * len(given)) + "}"
+    result = "{" + ", ".join([kind] * len(given)) + "}"
     value = "undef"
     for place, number in enumerate(given):
-        lines.append(f"%d{number} = load i32, ptr %p{number}")
-        lines.append(f"%s{number} = insertvalue {result} {value}, i32 %d{number}, {place}")
+        lines.append(f"%d{number} = load {kind}, ptr %p{number}")
+        lines.append(f"%s{number} = insertvalue {result} {value}, {kind} %d{number}, {place}")
         value = f"%s{number}"
     head = f'define {result} @"{name}"({passed}) {{'
     return "\n".join((head, *lines, f"ret {result} {value}", "}", ""))
@@ -115,13 +120,15 @@ class Warps:
 
 
 def product(registers: NDArray[np.uint32], left: Any, right: Any) -> NDArray[np.uint32]:
-    """The sums of all lanes after a product of what they have in registers."""
+    """The sums of all lanes after a product of what they have in registers; floats are added in
+    float32, one term after the other."""
+    total, wide = (np.float32, np.float32) if left is np.float16 else (np.int32, np.int64)
     per = 4 // np.dtype(left).itemsize
     a_parts = np.ascontiguousarray(registers[:, :4]).view(left)  # lane, register and element
     b_parts = np.ascontiguousarray(registers[:, 4:6]).view(right)
-    c_parts = np.ascontiguousarray(registers[:, 6:]).view(np.int32)
-    a, b = np.zeros((16, 8 * per), np.int64), np.zeros((8 * per, 8), np.int64)
-    c = np.zeros((16, 8), np.int64)
+    c_parts = np.ascontiguousarray(registers[:, 6:]).view(total)
+    a, b = np.zeros((16, 8 * per), wide), np.zeros((8 * per, 8), wide)
+    c = np.zeros((16, 8), wide)
     for lane in range(WARP):
         group, in_group = divmod(lane, 4)
         for i in range(4 * per):
@@ -133,8 +140,10 @@ def product(registers: NDArray[np.uint32], left: Any, right: Any) -> NDArray[np.
             b[row, group] = b_parts[lane, i]
         for i in range(4):
             c[group + (8 if i >= 2 else 0), in_group * 2 + i % 2] = c_parts[lane, i]
-    d = (c + a @ b).astype(np.int32)
-    found = np.zeros((WARP, 4), np.int32)
+    for term in range(8 * per):
+        c = c + a[:, term : term + 1] * b[term : term + 1]
+    d = c.astype(total)
+    found = np.zeros((WARP, 4), total)
     for lane in range(WARP):
         group, in_group = divmod(lane, 4)
         for i in range(4):
