@@ -69,7 +69,7 @@ _RELATIVE_MARGIN = 0.0015
 
 _ABOVE_BOUND = 1.022
 """How far an estimate may be above the lower bound of a choice that is to be slower, as a factor:
-what estimates are wrong by, at most, where LOADs are long."""
+what estimates of the wide space are wrong by, about."""
 PRODUCT_PRICE = 0.25
 """Cycles that a choice of the wide space has to save for each of its products: a program of many
 short ones takes long to compile, and on machines that hide them saves next to nothing."""

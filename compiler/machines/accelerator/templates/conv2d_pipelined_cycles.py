@@ -358,7 +358,7 @@ def _durations(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) ->
 
 def load_overhead(cost: MachineCost) -> int:
     """Cycles of a LOAD that follows another one, not counting its data (rule 5 of docs/timing.md):
-    the fetch of instructions, for which estimates of `MachineCost` leave room, is counted here."""
+    the fetch of instructions, for which `MachineCost` adds some cycles, is counted apart."""
     return cost.memory.latency + TRANSFER_OVERHEAD + 1 - cost.memory.interval
 
 

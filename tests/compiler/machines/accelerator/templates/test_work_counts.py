@@ -20,6 +20,7 @@ from tandem.compiler.machines.accelerator.templates.work_counts import (
     TransferCounts,
     WorkCounts,
     kernel_length,
+    loads_of_box,
     thread_redundancy,
     tile_shapes,
     transfers_of,
@@ -302,3 +303,18 @@ def test_copies_of_a_box(
 
 def test_a_kernel_is_what_two_loops_leave() -> None:
     np.testing.assert_array_equal(kernel_length(numbers(2, 4), numbers(3, 3), 5, 2), [4, 6])
+
+
+@pytest.mark.parametrize(
+    ("box", "loads"),
+    [
+        # Rows of a part of an image's width: a LOAD has two axes.
+        ((32, 3, 5), 32),
+        ((32, 1, 5), 1),
+        ((32, 3, 14), 1),
+        ((1, 3, 5), 1),
+        ((64, 14, 14), 1),
+    ],
+)
+def test_loads_of_a_part_of_an_image(box: tuple[int, ...], loads: int) -> None:
+    assert loads_of_box(box, (64, 14, 14)) == loads
