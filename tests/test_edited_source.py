@@ -26,12 +26,12 @@ HELPERS = (
 )
 EDITS: dict[str, set[str]] = {
     **{f"tandem/base/{helper}.py": set() for helper in HELPERS},
-    "hw/sources.py": set(),
+    "hw/sources.py": {"proposals"},
     "hw/energy.py": set(),
-    "hw/least_squares.py": set(),
+    "hw/least_squares.py": {"proposals"},
     "hw/rtl/alu.py": {*SAMPLES, "verilog"},
     "hw/config.py": {*SAMPLES, "verilog", "cycles", "proposals"},
-    "hw/area/gates.py": {"area"},
+    "hw/area/gates.py": {"area", "proposals"},
     "hw/synthesis/resources.py": {"resources"},
     "hw/synthesis/product_registers.py": {"clock"},
     "hw/synthesis/yosys.py": SAMPLES,

@@ -122,7 +122,7 @@ def test_the_best_estimates_are_near_and_faster_than_the_base_space() -> None:
     found = []
     for row in np.argsort(candidates.estimates, kind="stable")[:4]:
         found.append(cycles(LAYER, candidates.choice(int(row)), timing))
-        assert found[-1] == pytest.approx(candidates.estimates[row], rel=0.08)
+        assert found[-1] == pytest.approx(candidates.estimates[row], rel=0.1)
         assert candidates.bounds[row] <= found[-1]
     base = best_choice(target, TEMPLATE, LAYER, {"threads": (2, 1)})
     assert min(found) < cycles(LAYER, base, timing)

@@ -27,6 +27,8 @@ from tests.compiler.machines.cpu.test_backend import call, typed
 from tests.support.compiler.operators.operators import Array, given_as, numbers, same
 
 HOST = CpuTarget.host(1)
+LONG_VECTORS = Simd.of(HOST).bytes >= 64
+"""Rows of images that are flat leave most of a long vector empty; the template is for these."""
 TARGETS = {
     "host": HOST,
     "avx2": HOST.without("avx512f"),
@@ -76,7 +78,7 @@ def test_against_the_operator(
     target: CpuTarget,
 ) -> None:
     arrays = arrays_of(shape, kernel, dtype)
-    assert checked(arrays, target, **attributes) or target is not HOST
+    assert checked(arrays, target, **attributes) or target is not HOST or not LONG_VECTORS
 
 
 @given(data=st.data())
@@ -125,6 +127,7 @@ def test_where_it_does_not_help(
     assert flat_depthwise(x, w, simd=Simd(64, 32), **attributes) is None
 
 
+@pytest.mark.skipif(not LONG_VECTORS, reason="this processor has no long vectors")
 def test_the_planner_takes_it() -> None:
     kernel = typed(
         """
