@@ -88,7 +88,10 @@ def test_what_cannot_be_lowered_is_never_proposed() -> None:
 def test_a_table_of_sketches_finds_its_rows() -> None:
     found = explorer()
     searched(found, 1)
-    assert found.table.row(found.table.choice(2)) == 2
+    choice = found.table.choice(2)
+    assert found.table.row(choice) == 2
+    # Records have decisions by name.
+    assert found.table.row(dict(sorted(choice.items()))) == 2
     assert found.table.row({}) is None
     assert not found.table.listed
 
