@@ -140,5 +140,5 @@ class Tuning:
 
 
 def settings_text(choice: Mapping[str, int | str]) -> str:
-    """A choice on one line, knobs by name: records have them in this order, spaces in their own."""
-    return " ".join(f"{knob}={setting}" for knob, setting in sorted(choice.items()))
+    """A choice on one line."""
+    return " ".join(f"{knob}={setting}" for knob, setting in choice.items())

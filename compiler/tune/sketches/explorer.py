@@ -79,7 +79,6 @@ class SketchTable:
 
     def row(self, choice: Choice) -> int | None:
         """The row of a choice; None if it is no sketch that was proposed."""
-        # Records have the decisions by name, not in the order in which they were made.
         return next((row for row, one in enumerate(self.traces) if one.choice == choice), None)
 
     @property

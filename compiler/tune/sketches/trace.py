@@ -37,8 +37,8 @@ class SketchTrace:
 
     @property
     def choice(self) -> dict[str, Setting]:
-        """The decisions as records have them: values by name."""
-        return {each.name: each.value for each in self.decisions}
+        """The decisions as records have them: values by name, in the order of names."""
+        return {each.name: each.value for each in sorted(self.decisions, key=lambda it: it.name)}
 
     @staticmethod
     def of(choice: Mapping[str, Setting]) -> SketchTrace:

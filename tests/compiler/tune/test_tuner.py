@@ -13,7 +13,7 @@ from tandem.compiler.plan.space import Choices, Floats
 from tandem.compiler.te.knobs import Choice
 from tandem.compiler.tune.explorers.table import EXPLORERS
 from tandem.compiler.tune.trial import Outcome
-from tandem.compiler.tune.tuner import Certificate, Tuning, settings_text
+from tandem.compiler.tune.tuner import Certificate, Tuning
 from tests.support.compiler.tune.tuning import candidates, measure_of, valley
 
 
@@ -100,9 +100,3 @@ def test_the_bound_is_that_of_what_is_left() -> None:
         rest = np.delete(valley(table.choices), [trial.row for trial in tuning.trials])
         assert certificate.bound == min(certificate.best, rest.min(initial=np.inf) - 10)
         assert certificate.pruned == int((rest - 10 >= certificate.best).sum())
-
-
-def test_a_choice_reads_the_same_from_a_space_and_from_a_record() -> None:
-    choice: Choice = {"tile": 4, "order": "b", "part": 1}
-    assert settings_text(choice) == "order=b part=1 tile=4"
-    assert settings_text(dict(sorted(choice.items()))) == settings_text(choice)
