@@ -20,7 +20,7 @@ RUNS = [
     pytest.param(TINY, ("bench_faults", "bench_stops"), id="tiny-stopped", marks=LONG),
     pytest.param(EXTENDED, ("bench_extensions",), id="tiny-x"),
     pytest.param(COMPRESSED, ("bench_codes",), id="tiny-w", marks=LONG),
-    pytest.param(TINY_FOUND, ("bench_operations",), id="tiny-found"),
+    pytest.param(TINY_FOUND, ("bench_operations",), id="tiny-found", marks=LONG),
     pytest.param(TINY_PACKED, ("bench_operations",), id="tiny-packed"),
     pytest.param(WIDE, ("bench_programs",), id="wide", marks=LONG),
 ]

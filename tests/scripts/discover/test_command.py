@@ -66,6 +66,12 @@ def test_a_search(tmp_path: Path) -> None:
     again = found(tmp_path, "digits", *QUICK, "--finalists", "1")
     assert plain(again) == plain(made)
     assert again["judged"] == made["judged"]
+    # With what was judged it is told soon that nothing fits.
+    none = invoke(
+        "digits", *QUICK, "--area", "0.01%", "--dsps", "0", "--judged", str(tmp_path / "judged.db")
+    )
+    assert none.exit_code == 1
+    assert "no operations within 0.0% of the look-up tables and 0 multiplier" in none.stderr
 
 
 @pytest.mark.parametrize(
@@ -129,13 +135,6 @@ def test_a_held_out_model_that_cannot_be_read_is_told_before_the_search(tmp_path
     # Nothing was judged but both networks on the machine as it is.
     with open_judged(judged) as kept:
         assert len(kept) == 2
-
-
-def test_nothing_that_fits(tmp_path: Path) -> None:
-    arguments = ("digits", *QUICK, "--area", "0.01%", "--dsps", "0")
-    result = invoke(*arguments, "--judged", str(tmp_path / "judged.db"))
-    assert result.exit_code == 1
-    assert "no operations within 0.0% of the look-up tables and 0 multiplier" in result.stderr
 
 
 @pytest.mark.exhaustive

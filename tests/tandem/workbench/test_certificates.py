@@ -33,13 +33,14 @@ def least(wide: bool) -> float:
     return min(costs)
 
 
-@pytest.mark.parametrize("space", ["base", "wide"])
+@pytest.mark.parametrize("space", ["base", pytest.param("wide", marks=pytest.mark.exhaustive)])
 def test_the_best_of_all(space: str) -> None:
     tuned = tune(layers={"a": ONE_TILE}, machine="small8", explorer="exact", space=space)
     assert tuned.certified
     assert tuned.best == least(space == "wide")
 
 
+@pytest.mark.exhaustive
 def test_neither_space_contains_the_other() -> None:
     """A layer that is one small tile is faster in the base space, as docs/tuner.md says."""
     assert (least(False), least(True)) == (129, 158)

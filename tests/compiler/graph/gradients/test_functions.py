@@ -122,7 +122,7 @@ def test_a_layer_in_the_evaluator_and_an_artifact() -> None:
         np.testing.assert_allclose(one, other, rtol=1e-12)
 
 
-@pytest.mark.parametrize("count", [0, 3, 200])
+@pytest.mark.parametrize("count", [0, 3, 40, pytest.param(200, marks=pytest.mark.exhaustive)])
 def test_a_loop_keeps_its_values_in_calls_that_wait(count: int) -> None:
     function = graph(LOOP)
     given = [np.array(count), np.array([0.3, -1.2, 2.0]), np.array(1.1)]

@@ -254,7 +254,7 @@ def test_a_burst_takes_a_word_a_cycle(width: int) -> None:
     assert [after - before for before, after in pairwise(cycles[:16])] == [1] * 15
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize("width", [32, 64, 128])
 @pytest.mark.parametrize("pause", [0.0, 0.3])
 def test_bursts_between_all_other_accesses(width: int, pause: float) -> None:
