@@ -9,9 +9,11 @@ from typing import ClassVar
 from tandem.compiler.graph.expressions import placeholders, tensors
 from tandem.compiler.graph.nodes import Call, Function, FunctionKind, Let
 from tandem.compiler.graph.opspec import OpSpec
+from tandem.compiler.graph.passes.eliminate_dead import EliminateDead
 from tandem.compiler.graph.passes.fuse import Fuse
 from tandem.compiler.graph.passes.infer_types import InferTypes
 from tandem.compiler.graph.passes.pipeline import GraphPass
+from tandem.compiler.graph.passes.stored_operands import StoredOperands
 from tandem.compiler.graph.visit import map_functions, rewrite_lets
 from tandem.compiler.machines.gpu.kernels import gpu_code
 from tandem.compiler.machines.gpu.launch import GpuProgram
@@ -162,7 +164,10 @@ class GpuBackend(Backend):
         self._compiled: dict[str, GpuKernel] = {}
 
     def passes(self) -> tuple[GraphPass, ...]:
-        return (Fuse(), OnDevice(self.target.name), InferTypes())
+        last = OnDevice(self.target.name), InferTypes()
+        if not self.target.machine.warp_products:
+            return (Fuse(), *last)
+        return (StoredOperands(), EliminateDead(), Fuse(layers_widen=True), *last)
 
     def step(self, call: Invocation, parts: ArtifactParts) -> Step:
         kernel = call.kernel

@@ -67,7 +67,8 @@ class TileTemplate(ScheduleTemplate[Function, GpuMachine]):
         alone = _alone(choices)
         for product in products_of(workload):
             fitting &= alone | _in_warps(choices, product)
-            fitting &= loaded * product.bytes <= machine.shared_bytes
+            loaded_bytes = loaded * np.where(alone, product.bytes, product.stored_bytes)
+            fitting &= loaded_bytes <= machine.shared_bytes
             for knob, extent in (
                 ("rows", product.rows),
                 ("columns", product.columns),
