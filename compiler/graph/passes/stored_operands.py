@@ -129,9 +129,7 @@ def _with_casts(
     return lets, replace(value, args=(*args, *value.args[_FACTORS:]))
 
 
-def _chain(
-    atom: Atom, defined: Mapping[str, Let], types: Mapping[str, Type]
-) -> tuple[Let, ...]:
+def _chain(atom: Atom, defined: Mapping[str, Let], types: Mapping[str, Type]) -> tuple[Let, ...]:
     """A cast from float16 and the operators that move its elements, in order, of which the last is
     the atom; nothing if it is something else."""
     found: list[Let] = []

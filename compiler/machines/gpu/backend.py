@@ -23,8 +23,10 @@ from tandem.compiler.machines.gpu.schedules.generic import gpu_schedule
 from tandem.compiler.machines.gpu.schedules.tile_template import (
     TILES,
     default_choice,
+    multiplications,
     products_of,
 )
+from tandem.compiler.machines.gpu.schedules.why_alone import Multiplication
 from tandem.compiler.plan.parts import ArtifactParts, Invocation
 from tandem.compiler.plan.pattern import Match
 from tandem.compiler.plan.planner import Plan
@@ -95,10 +97,13 @@ class TiledKernel:
         The name of its result.
     plan
         With the tile that it is compiled with.
+    products
+        Whether threads or warps multiply with that tile, and why.
     """
 
     source: str
     plan: Plan
+    products: tuple[Multiplication, ...]
     joined: ClassVar[tuple[str, ...]] = ()
     """No template of GPUs joins layers."""
 
@@ -200,5 +205,6 @@ class GpuBackend(Backend):
         choice = tuned or default_choice(products, self.target.machine)
         found = KernelMatch(Call(call.kernel, ()), Match((), {}))
         plan = Plan(TILES, found, call.kernel, Arguments(), choice)
-        self.planned[call.name] = TiledKernel(call.name, plan)
+        described = multiplications(call.kernel, self.target.machine, choice)
+        self.planned[call.name] = TiledKernel(call.name, plan, described)
         return choice

@@ -193,9 +193,7 @@ def _narrowed(
     kinds = [each.dtype for each in factors]
     halves = [half(each) for each in factors]
     alone = [narrow(each) for each in factors]
-    stored = [
-        other if each is None else each for each, other in zip(halves, alone, strict=True)
-    ]
+    stored = [other if each is None else each for each, other in zip(halves, alone, strict=True)]
     types = stored[0].dtype, stored[1].dtype
     product = replace(
         product, bytes=_bytes([each.dtype for each in alone]), factors=types, kind=kinds[0]

@@ -40,7 +40,9 @@ class Multiplication:
         size = " x ".join(map(str, (of.rows, of.columns, of.terms)))
         batch = f"{of.batch} of " if of.batch > 1 else ""
         left, right = of.factors
-        text = f"{batch}{size}, {left} by {right} in {of.kind}, tiles of {tile.rows} x {tile.columns}"
+        text = (
+            f"{batch}{size}, {left} by {right} in {of.kind}, tiles of {tile.rows} x {tile.columns}"
+        )
         if self.why is not None:
             return f"{text}, by threads: {self.why.value}"
         assert of.together is not None, "a warp multiplies"
