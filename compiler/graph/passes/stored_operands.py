@@ -77,8 +77,8 @@ def widened_in_layers(
     escapes: Sequence[bool],
     types: Mapping[str, Type],
 ) -> frozenset[int]:
-    """The numbers of the casts, and of what moves their elements, that one layer alone reads, for
-    its products."""
+    """The numbers of the casts, of what moves their elements, and of constants whose elements are
+    moved, that one layer alone reads, for its products."""
     numbers = {let.name: number for number, let in enumerate(lets)}
     defined = {let.name: let for let in lets}
     found = set[int]()
@@ -87,7 +87,9 @@ def widened_in_layers(
             continue
         assert isinstance(let.value, Call)
         for atom in let.value.args[:_FACTORS]:
-            chain = [numbers[each.name] for each in _chain(atom, defined, types)]
+            casts = _chain(atom, defined, types)
+            constant = _moved(_operand(casts[0]) if casts else atom, defined)
+            chain = [numbers[each.name] for each in (*constant, *casts)]
             if all(len(users[each]) == 1 and not escapes[each] for each in chain):
                 found |= {*chain}
     return frozenset(found)
@@ -139,11 +141,39 @@ def _chain(atom: Atom, defined: Mapping[str, Let], types: Mapping[str, Type]) ->
         match let.value:
             case Call(callee=OpSpec(name="cast"), args=(of,), attributes=Cast(to=to)):
                 return tuple(reversed(found)) if to == FLOAT32 and _is_half(of, types) else ()
-            case Call(callee=OpSpec(pattern=OpPattern.INJECTIVE, several=False), args=(of,)):
-                atom = of
+            case value if _moves(value):
+                atom = _operand(let)
             case _:
                 return ()
     return ()
+
+
+def _moved(atom: Atom, defined: Mapping[str, Let]) -> tuple[Let, ...]:
+    """The operators that move a constant's elements to the atom, in order; nothing if it is
+    something else."""
+    found: list[Let] = []
+    while isinstance(atom, Var) and atom.name in defined:
+        let = defined[atom.name]
+        if not _moves(let.value):
+            return ()
+        found.append(let)
+        atom = _operand(let)
+    return tuple(reversed(found)) if isinstance(atom, Constant) else ()
+
+
+def _moves(value: Value) -> bool:
+    """Whether a value is the elements of one other in other places."""
+    match value:
+        case Call(callee=OpSpec(pattern=OpPattern.INJECTIVE, several=False), args=(_,)):
+            return True
+        case _:
+            return False
+
+
+def _operand(let: Let) -> Atom:
+    """What a cast, or what moves elements, reads."""
+    assert isinstance(let.value, Call)
+    return let.value.args[0]
 
 
 def _is_half(atom: Atom, types: Mapping[str, Type]) -> bool:

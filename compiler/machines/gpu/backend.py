@@ -15,6 +15,7 @@ from tandem.compiler.graph.passes.infer_types import InferTypes
 from tandem.compiler.graph.passes.pipeline import GraphPass
 from tandem.compiler.graph.passes.stored_operands import StoredOperands
 from tandem.compiler.graph.visit import map_functions, rewrite_lets
+from tandem.compiler.machines.gpu.flat_weights import FlatWeights
 from tandem.compiler.machines.gpu.kernels import gpu_code
 from tandem.compiler.machines.gpu.launch import GpuProgram
 from tandem.compiler.machines.gpu.lower.lowering import gpu_program
@@ -172,7 +173,8 @@ class GpuBackend(Backend):
         last = OnDevice(self.target.name), InferTypes()
         if not self.target.machine.warp_products:
             return (Fuse(), *last)
-        return (StoredOperands(), EliminateDead(), Fuse(layers_widen=True), *last)
+        weights = StoredOperands(), EliminateDead(), FlatWeights()
+        return (*weights, Fuse(layers_widen=True), *last)
 
     def step(self, call: Invocation, parts: ArtifactParts) -> Step:
         kernel = call.kernel

@@ -45,6 +45,13 @@ def test_in_int8(name: str) -> None:
     assert found.holds(0.0 if name.startswith(INTEGERS) else STEPS)
 
 
+@pytest.mark.parametrize("name", named(("digits", "dqn", "resnet18")))
+def test_in_int8_by_warps(name: str) -> None:
+    """Products of warps as NVIDIA's GPUs have them, and weights as these load them."""
+    target = OpenCl(machine=GpuMachine(warp_products=True))
+    assert compared(name, Mode.MULTIPLIER, target, opencl_device()).different == 0
+
+
 @pytest.mark.parametrize("name", named(("dqn-tiny", "dqn", "vit-tiny", "bert-tiny")))
 @pytest.mark.parametrize("warps", [True, False])
 def test_in_float16(tmp_path: Path, name: str, *, warps: bool) -> None:

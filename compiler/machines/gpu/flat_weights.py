@@ -1,0 +1,94 @@
+"""Weights of convolutions as matrices, whose rows a GPU loads several elements at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from math import prod
+
+from tandem.compiler.graph.constant import Constant
+from tandem.compiler.graph.nodes import Atom, Body, Call, Function, Let, Var
+from tandem.compiler.graph.operators import OPERATORS
+from tandem.compiler.graph.operators.shapes import Reshape
+from tandem.compiler.graph.opspec import OpSpec
+from tandem.compiler.graph.syntax import unique_name
+from tandem.compiler.graph.verify import verify
+from tandem.compiler.graph.visit import all_lets, map_functions, names_taken, rewrite_bodies
+
+_RESHAPE = OPERATORS["reshape"]
+
+
+@dataclass(frozen=True, slots=True)
+class FlatWeights:
+    """Stores the constant weights of convolutions with windows as matrices, a row for each channel
+    of the result.
+
+    ::
+
+        y = conv2d(x, int8[64, 32, 3, 3](...))
+
+        ->
+
+        w = reshape(int8[64, 288](...), shape=[64, 32, 3, 3])
+        y = conv2d(x, w)
+
+    `Fuse` puts the reshape into the layer's kernel, as `layers_widen` says, and below a cast of the
+    layer's own, if there is one. There a term's channel, row and column in the window are again the
+    number that they were computed from: neighbours among terms are neighbours in memory.
+    """
+
+    name: str = "flat-weights"
+
+    def apply(self, function: Function) -> Function:
+        """The function with reshaped weights."""
+        verify(function)
+        return map_functions(function, _function)
+
+
+def _function(function: Function) -> Function:
+    if not any(_weight(let) is not None for let in all_lets(function.body)):
+        return function
+    changed = partial(_body, taken=names_taken(function))
+    return replace(function, body=rewrite_bodies(function.body, changed))
+
+
+def _body(body: Body, taken: set[str]) -> Body:
+    read: dict[str, int] = {}
+    for let in body.lets:
+        if isinstance(weight := _weight(let), Var):
+            read[weight.name] = read.get(weight.name, 0) + 1
+    lets: list[Let] = []
+    for let in body.lets:
+        weight = _weight(let)
+        number = 1
+        if let.name in read and isinstance(let.value, Call) and let.value.callee.name == "cast":
+            weight, number = let.value.args[0], 0
+        if isinstance(weight, Constant) and _has_window(weight):
+            assert isinstance(let.value, Call)
+            name = unique_name(f"{let.name}_flat", taken)
+            lets.append(Let(name, _reshaped(weight)))
+            args: list[Atom] = [*let.value.args]
+            args[number] = Var(name)
+            let = replace(let, value=replace(let.value, args=tuple(args)))
+        lets.append(let)
+    return Body(tuple(lets), body.result)
+
+
+def _weight(let: Let) -> Atom | None:
+    """The weight of a convolution; None for any other operator."""
+    match let.value:
+        case Call(callee=OpSpec(name="conv2d"), args=(_, weight, *_)):
+            return weight
+        case _:
+            return None
+
+
+def _has_window(weight: Constant) -> bool:
+    return prod(weight.array.shape[2:]) > 1
+
+
+def _reshaped(weight: Constant) -> Call:
+    """A constant from a matrix of its numbers."""
+    shape = weight.array.shape
+    matrix = Constant(weight.array.reshape(shape[0], -1))
+    return Call(_RESHAPE, (matrix,), Reshape(shape))
