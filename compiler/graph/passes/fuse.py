@@ -46,8 +46,9 @@ class Fuse:
         The maximum length of a kernel's expression, in nodes. Kernels inline operators into the
         places that read them, and `x = x * x`, n times, would read `x` in 2**n places.
     layers_widen
-        Whether layers widen stored floats themselves, as they read them (`stored_operands`). Else
-        wide ones are stored before, by kernels of their own.
+        Whether layers widen stored floats themselves, as they read them (`stored_operands`), and
+        read constants whose elements are moved in place. Else what is wide or moved is stored
+        before, by kernels of its own.
     """
 
     limit: int = 32

@@ -53,23 +53,25 @@ def _function(function: Function) -> Function:
 
 
 def _body(body: Body, taken: set[str]) -> Body:
-    read: dict[str, int] = {}
-    for let in body.lets:
-        if isinstance(weight := _weight(let), Var):
-            read[weight.name] = read.get(weight.name, 0) + 1
+    read = {weight.name for let in body.lets if isinstance(weight := _weight(let), Var)}
     lets: list[Let] = []
     for let in body.lets:
-        weight = _weight(let)
-        number = 1
-        if let.name in read and isinstance(let.value, Call) and let.value.callee.name == "cast":
-            weight, number = let.value.args[0], 0
-        if isinstance(weight, Constant) and _has_window(weight):
-            assert isinstance(let.value, Call)
+        match let.value:
+            case Call(callee=OpSpec(name="cast"), args=(Constant() as weight,)) as value if (
+                let.name in read
+            ):
+                number = 0
+            case Call(callee=OpSpec(name="conv2d"), args=(_, Constant() as weight, *_)) as value:
+                number = 1
+            case _:
+                lets.append(let)
+                continue
+        if _has_window(weight):
             name = unique_name(f"{let.name}_flat", taken)
             lets.append(Let(name, _reshaped(weight)))
-            args: list[Atom] = [*let.value.args]
+            args: list[Atom] = [*value.args]
             args[number] = Var(name)
-            let = replace(let, value=replace(let.value, args=tuple(args)))
+            let = replace(let, value=replace(value, args=tuple(args)))
         lets.append(let)
     return Body(tuple(lets), body.result)
 
