@@ -14,14 +14,17 @@ from tandem.compiler.graph.opspec import OpSpec
 from tandem.compiler.graph.syntax import unique_name
 from tandem.compiler.graph.verify import verify
 from tandem.compiler.graph.visit import all_lets, map_functions, names_taken, rewrite_bodies
+from tandem.compiler.ir.dtypes import FLOAT32
 
 _RESHAPE = OPERATORS["reshape"]
+_LEAST_VECTOR = 2
+"""Elements that are loaded at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class FlatWeights:
-    """Stores the constant weights of convolutions with windows as matrices, a row for each channel
-    of the result.
+    """Stores the constant weights of convolutions with windows, bytes or halves, as matrices: a row
+    for each channel of the result.
 
     ::
 
@@ -66,7 +69,7 @@ def _body(body: Body, taken: set[str]) -> Body:
             case _:
                 lets.append(let)
                 continue
-        if _has_window(weight):
+        if _is_flattened(weight):
             name = unique_name(f"{let.name}_flat", taken)
             lets.append(Let(name, _reshaped(weight)))
             args: list[Atom] = [*value.args]
@@ -85,8 +88,15 @@ def _weight(let: Let) -> Atom | None:
             return None
 
 
-def _has_window(weight: Constant) -> bool:
-    return prod(weight.array.shape[2:]) > 1
+def _is_flattened(weight: Constant) -> bool:
+    """Whether a weight of bytes or halves has windows, and rows that vectors divide: of others
+    neighbours among terms are not loaded at once."""
+    terms = prod(weight.array.shape[1:])
+    return (
+        weight.array.itemsize < FLOAT32.numpy.itemsize
+        and prod(weight.array.shape[2:]) > 1
+        and terms % _LEAST_VECTOR == 0
+    )
 
 
 def _reshaped(weight: Constant) -> Call:
