@@ -3,7 +3,7 @@
     python -m tandem.scripts.ptx digits -o digits-ptx --arch sm_90
 
 writes `digits-ptx/KERNEL.ptx`, and prints registers and shared memory of each launch if NVIDIA's
-assembler `ptxas` is there.
+assembler `ptxas` is there; and of products of matrices whether warps multiply, or threads and why.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ def main() -> None:
             (arguments.output / f"{kernel.name}.ptx").write_text(kernel.text)
             if kernel.needs is None:
                 print(f"{kernel.name}: {kernel.launches} launches")
+            for product in kernel.products:
+                print(f"{kernel.name}: {product}")
             for need in kernel.needs or ():
                 print(
                     f"{need.kernel}: {need.registers} registers, {need.shared_bytes} bytes shared, "

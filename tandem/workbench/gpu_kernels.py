@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tandem.compiler.machines.gpu.backend import gpu_kernel_program
 from tandem.compiler.machines.gpu.codegen.ptx import PROCESSORS, ptx_text
 from tandem.compiler.machines.gpu.machine import nvidia_gpu
-from tandem.compiler.machines.gpu.network_programs import network_programs
+from tandem.compiler.machines.gpu.network_programs import network_kernels
 from tandem.compiler.machines.gpu.ptxas import KernelResources, assembled, ptxas_path
+from tandem.compiler.machines.gpu.schedules.tile_template import multiplications
 from tandem.workbench.models import ModelOptions, import_model
 
 __all__ = ["PROCESSORS", "KernelText", "gpu_kernels"]
@@ -26,6 +28,8 @@ class KernelText:
         PTX, with an entry for each launch.
     launches
         Their number.
+    products
+        How it multiplies matrices: by warps, or by threads and why.
     needs
         What `ptxas` says of each entry; None where there is no `ptxas`.
     """
@@ -33,6 +37,7 @@ class KernelText:
     name: str
     text: str
     launches: int
+    products: tuple[str, ...]
     needs: tuple[KernelResources, ...] | None
 
 
@@ -46,7 +51,10 @@ def gpu_kernels(model: str, options: ModelOptions, processor: str) -> Iterator[K
     """
     function = import_model(model, options, None).prepared(None).function
     assembler = ptxas_path()
-    for name, program in network_programs(function, nvidia_gpu(processor)).items():
+    machine = nvidia_gpu(processor)
+    for name, kernel in network_kernels(function, machine).items():
+        program = gpu_kernel_program(kernel, machine)
+        products = tuple(map(str, multiplications(kernel, machine)))
         text = ptx_text(program, processor)
         needs = None if assembler is None else assembled(text, processor, assembler)
-        yield KernelText(name, text, len(program.launches), needs)
+        yield KernelText(name, text, len(program.launches), products, needs)

@@ -13,6 +13,7 @@ from tandem.compiler.graph.passes.inline import Inline
 from tandem.compiler.graph.passes.lift_functions import LiftFunctions
 from tandem.compiler.graph.passes.limit_memory import LimitMemory
 from tandem.compiler.graph.passes.pipeline import GraphPass, simplifying_passes, transform
+from tandem.compiler.graph.passes.stored_operands import StoredOperands
 from tandem.compiler.graph.passes.tabulate import Tabulate
 from tandem.compiler.graph.passes.unfold import Unfold
 from tandem.compiler.graph.passes.unroll import Unroll
@@ -32,6 +33,7 @@ __all__ = [
     "Inline",
     "LiftFunctions",
     "LimitMemory",
+    "StoredOperands",
     "Tabulate",
     "Unfold",
     "Unroll",

@@ -12,6 +12,7 @@ from tandem.compiler.graph.passes.compressed_weights import widened_readers
 from tandem.compiler.graph.passes.expression_size import ExpressionSize, expression_size
 from tandem.compiler.graph.passes.grouping import Edge, groups_of
 from tandem.compiler.graph.passes.kernel_pool import KernelPool
+from tandem.compiler.graph.passes.stored_operands import widened_in_layers
 from tandem.compiler.graph.passes.views import view_readers
 from tandem.compiler.graph.types import TensorType, Type
 from tandem.compiler.graph.verify import verify
@@ -44,10 +45,15 @@ class Fuse:
     longest
         The maximum length of a kernel's expression, in nodes. Kernels inline operators into the
         places that read them, and `x = x * x`, n times, would read `x` in 2**n places.
+    layers_widen
+        Whether layers widen stored floats themselves, as they read them (`stored_operands`), and
+        read constants whose elements are moved in place. Else what is wide or moved is stored
+        before, by kernels of its own.
     """
 
     limit: int = 32
     longest: int = 200
+    layers_widen: bool = False
     name: str = "fuse"
 
     def apply(self, function: Function) -> Function:
@@ -70,7 +76,10 @@ class Fuse:
         users = _users(lets, patterns, sizes, types)
         lengths = [size.length for size in sizes]
         widens = [_widens(let, types) for let in lets]
-        groups = groups_of(patterns, users, escapes, self.limit, lengths, self.longest, widens)
+        joined = widened_in_layers(lets, users, escapes, types) if self.layers_widen else ()
+        groups = groups_of(
+            patterns, users, escapes, self.limit, lengths, self.longest, widens, joined
+        )
         groups = self._with_borders(lets, groups, users, escapes)
         views = view_readers(lets, groups, users, escapes, types, self.limit)
         views |= widened_readers(lets, groups, users, escapes)

@@ -4,12 +4,13 @@ An operator is fused with its post-dominator and all operators on the paths betw
 their patterns allow. Phase 1 fuses convolutions and similar operators with the element-wise
 operators that follow, and simple operators with each other; phase 2 fuses injective operators with
 their users, and normalisations with the simple operators that follow. Before both, what widens
-elements for a reduction joins that: the narrow elements are stored.
+elements for a reduction joins that: the narrow elements are stored. So does what is computed where
+its one reader reads it, such as the factors of a layer, whatever that is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from tandem.compiler.graph.opspec import OpPattern
@@ -101,6 +102,7 @@ def groups_of(
     lengths: Sequence[int] | None = None,
     longest: int = 0,
     widens: Sequence[bool] | None = None,
+    joined: Collection[int] = (),
 ) -> list[int]:
     """For each node the last node of its group; only the last node is used outside the group.
 
@@ -120,8 +122,11 @@ def groups_of(
         reads one copy.
     widens
         Whether a node's elements are wider than those that it reads; None if no node's are.
+    joined
+        Nodes that join the group of the one node that reads each, and that no others join.
     """
-    return _Groups(patterns, users, escapes, limit, lengths, longest).found(widens or ())
+    groups = _Groups(patterns, users, escapes, limit, lengths, longest, joined)
+    return groups.found(widens or ())
 
 
 class _Groups:
@@ -133,6 +138,7 @@ class _Groups:
         limit: int,
         lengths: Sequence[int] | None,
         longest: int,
+        joined: Collection[int],
     ) -> None:
         self._patterns = list(patterns)
         """The pattern of a group, at its last node."""
@@ -145,9 +151,14 @@ class _Groups:
         self._parents = list(range(len(patterns)))
         self._members = [[node] for node in range(len(patterns))]
         """The nodes of a group, at its last node."""
+        self._joined = frozenset(joined)
 
     def found(self, widens: Sequence[bool]) -> list[int]:
         """Fuse, and return the last node of each node's group."""
+        for node in sorted(self._joined, reverse=True):
+            (reader,) = self._users[node]
+            self._parents[node] = reader.user
+            self._members[self._last(node)].append(node)
         for node, is_wider in enumerate(widens):
             after = self._after[node]
             if is_wider and after is not None and after.pattern is OpPattern.REDUCTION:
@@ -166,6 +177,8 @@ class _Groups:
 
     def _try(self, node: int, after: PostDominator, injective: bool) -> None:
         """Fuse a node's group with its post-dominator's group, if the phase allows."""
+        if not self._joined.isdisjoint((node, after.node)):
+            return
         pattern = self._patterns[self._last(node)]
         if pattern is OpPattern.OUT_FUSABLE and not injective:
             if after.pattern is OpPattern.ELEMENTWISE:
@@ -196,12 +209,13 @@ class _Groups:
         self._members[target] = members
 
     def _is_too_long(self, members: Sequence[int], last: int) -> bool:
-        """Whether the expression of a group would be longer than allowed."""
+        """Whether the expression of a group would be longer than allowed, but for what is computed
+        where its one reader reads it."""
         if self._lengths is None:
             return False
         copies = {last: 1}
         for node in sorted(members, reverse=True):
-            if node != last:
+            if node != last and node not in self._joined:
                 places = [
                     copies[edge.user]
                     * (1 if edge.pattern is OpPattern.NORMALISATION else edge.reads)

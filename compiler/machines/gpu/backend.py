@@ -9,10 +9,13 @@ from typing import ClassVar
 from tandem.compiler.graph.expressions import placeholders, tensors
 from tandem.compiler.graph.nodes import Call, Function, FunctionKind, Let
 from tandem.compiler.graph.opspec import OpSpec
+from tandem.compiler.graph.passes.eliminate_dead import EliminateDead
 from tandem.compiler.graph.passes.fuse import Fuse
 from tandem.compiler.graph.passes.infer_types import InferTypes
 from tandem.compiler.graph.passes.pipeline import GraphPass
+from tandem.compiler.graph.passes.stored_operands import StoredOperands
 from tandem.compiler.graph.visit import map_functions, rewrite_lets
+from tandem.compiler.machines.gpu.flat_weights import FlatWeights
 from tandem.compiler.machines.gpu.kernels import gpu_code
 from tandem.compiler.machines.gpu.launch import GpuProgram
 from tandem.compiler.machines.gpu.lower.lowering import gpu_program
@@ -21,8 +24,10 @@ from tandem.compiler.machines.gpu.schedules.generic import gpu_schedule
 from tandem.compiler.machines.gpu.schedules.tile_template import (
     TILES,
     default_choice,
+    multiplications,
     products_of,
 )
+from tandem.compiler.machines.gpu.schedules.why_alone import Multiplication
 from tandem.compiler.plan.parts import ArtifactParts, Invocation
 from tandem.compiler.plan.pattern import Match
 from tandem.compiler.plan.planner import Plan
@@ -93,10 +98,13 @@ class TiledKernel:
         The name of its result.
     plan
         With the tile that it is compiled with.
+    products
+        Whether threads or warps multiply with that tile, and why.
     """
 
     source: str
     plan: Plan
+    products: tuple[Multiplication, ...]
     joined: ClassVar[tuple[str, ...]] = ()
     """No template of GPUs joins layers."""
 
@@ -162,7 +170,11 @@ class GpuBackend(Backend):
         self._compiled: dict[str, GpuKernel] = {}
 
     def passes(self) -> tuple[GraphPass, ...]:
-        return (Fuse(), OnDevice(self.target.name), InferTypes())
+        last = OnDevice(self.target.name), InferTypes()
+        if not self.target.machine.warp_products:
+            return (Fuse(), *last)
+        weights = StoredOperands(), EliminateDead(), FlatWeights()
+        return (*weights, Fuse(layers_widen=True), *last)
 
     def step(self, call: Invocation, parts: ArtifactParts) -> Step:
         kernel = call.kernel
@@ -195,5 +207,6 @@ class GpuBackend(Backend):
         choice = tuned or default_choice(products, self.target.machine)
         found = KernelMatch(Call(call.kernel, ()), Match((), {}))
         plan = Plan(TILES, found, call.kernel, Arguments(), choice)
-        self.planned[call.name] = TiledKernel(call.name, plan)
+        described = multiplications(call.kernel, self.target.machine, choice)
+        self.planned[call.name] = TiledKernel(call.name, plan, described)
         return choice

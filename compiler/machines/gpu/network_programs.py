@@ -12,6 +12,20 @@ from tandem.compiler.machines.gpu.machine import GpuMachine
 from tandem.compiler.machines.gpu.target import gpu
 
 
+def network_kernels(function: Function, machine: GpuMachine) -> dict[str, Function]:
+    """The kernels of a network by their names, each once."""
+    target, backends = gpu(machine), Backends()
+    passes = (*offloading_passes(function, (target,), backends), *backends.of(target).passes())
+    found: dict[str, Function] = {}
+    for kernel in functions(transform(function, passes)):
+        if kernel.kind is FunctionKind.KERNEL:
+            name = kernel.name
+            while name in found:
+                name = f"{name}_"
+            found[name] = kernel
+    return found
+
+
 def network_programs(function: Function, machine: GpuMachine) -> dict[str, GpuProgram]:
     """The programs of a network's kernels by their names, each once.
 
@@ -20,13 +34,5 @@ def network_programs(function: Function, machine: GpuMachine) -> dict[str, GpuPr
     LoweringError
         As `lower.lowering.gpu_program`.
     """
-    target, backends = gpu(machine), Backends()
-    passes = (*offloading_passes(function, (target,), backends), *backends.of(target).passes())
-    found: dict[str, GpuProgram] = {}
-    for kernel in functions(transform(function, passes)):
-        if kernel.kind is FunctionKind.KERNEL:
-            name = kernel.name
-            while name in found:
-                name = f"{name}_"
-            found[name] = gpu_kernel_program(kernel, machine)
-    return found
+    kernels = network_kernels(function, machine)
+    return {name: gpu_kernel_program(kernel, machine) for name, kernel in kernels.items()}

@@ -13,15 +13,16 @@ from math import prod
 from typing import TypeAlias
 
 from tandem.compiler.ir.dtypes import FLOAT32, INT32, DType
-from tandem.compiler.ir.expr import Binary, Cast, Expr, Load, Select, Var
+from tandem.compiler.ir.expr import Binary, Expr, Load, Select, Var
 from tandem.compiler.ir.operations import BinaryOp
 from tandem.compiler.ir.ops import index
 from tandem.compiler.ir.stmt import PrimFunc
 from tandem.compiler.ir.visit import subexpressions, substitute, variables
 from tandem.compiler.machines.gpu.intrinsics import DOT_PRODUCTS
 from tandem.compiler.machines.gpu.schedules.rewriting import digits, new_name, plain, rewritten
+from tandem.compiler.machines.gpu.schedules.stored_factors import half, narrow
 from tandem.compiler.machines.gpu.warps import WARP_PRODUCTS
-from tandem.compiler.operators.stored_floats import cast, stored_operand, zero
+from tandem.compiler.operators.stored_floats import cast, zero
 from tandem.compiler.te import Tensor
 from tandem.compiler.te.tensor import Combiner, Compute, compute, reduce_axis
 
@@ -42,7 +43,11 @@ class Product:
     batch, rows, columns, terms
         Their extents.
     bytes
-        Of an element of the larger operand, as it is loaded.
+        Of an element of the larger operand, as it is loaded where each thread multiplies by itself.
+    factors
+        The types of its factors, as they are stored.
+    kind
+        The type in which they are multiplied.
     dot
         The intrinsic that computes its terms, several at once; None if there is none.
     together
@@ -59,6 +64,13 @@ class Product:
     bytes: int = 4
     dot: PrimFunc | None = None
     together: PrimFunc | None = None
+    factors: tuple[DType, DType] = (FLOAT32, FLOAT32)
+    kind: DType = FLOAT32
+
+    @property
+    def stored_bytes(self) -> int:
+        """Of an element of the larger operand, as it is loaded where a warp multiplies."""
+        return _bytes(self.factors)
 
 
 Multiples: TypeAlias = Callable[[Product], tuple[int, int, int]]
@@ -126,7 +138,7 @@ def _product(
     whole = {**extents, **terms}
     stages = [new_name(tensor, each, taken) for each in ("product", "left", "right")]
     found = Product(stages[0], stages[1], stages[2], sizes[0], sizes[1], sizes[2], depth)
-    narrow, found = _narrowed([plain(each) for each in factors], tensor.dtype, found, in_warps)
+    operands, found = _narrowed([plain(each) for each in factors], tensor.dtype, found, in_warps)
     padded = [
         -(-extent // multiple) * multiple
         for extent, multiple in zip((*sizes[1:], depth), multiples(found), strict=True)
@@ -140,7 +152,7 @@ def _product(
         values: dict[str, Expr] = {}
         for names, var in at:
             values |= digits(var, [(name, whole[name]) for name in names])
-        value = substitute(narrow[number], values)
+        value = substitute(operands[number], values)
         for (_, var), extent, beyond in zip(at, axes[number], wholes[number], strict=True):
             if extent < beyond:
                 inside = Binary(BinaryOp.LT, var, index(extent))
@@ -177,41 +189,31 @@ def _product(
 def _narrowed(
     factors: Sequence[Expr], result: DType, product: Product, in_warps: Callable[[Product], bool]
 ) -> tuple[list[Expr], Product]:
-    """The factors in as few bytes as can be, and the product that multiplies these."""
+    """The factors as they are loaded, in as few bytes as can be, and the product of these."""
     kinds = [each.dtype for each in factors]
-    if kinds == [FLOAT32, FLOAT32] and result == FLOAT32:
-        stored = [part for each in factors if (part := stored_operand(each)) is not None]
-        if (together := _in_warps(stored)) is not None:
-            halves = replace(product, bytes=_bytes(stored), together=together)
-            if in_warps(halves):
-                return stored, halves
-    narrow = [_narrow(each) for each in factors]
-    product = replace(product, bytes=_bytes(narrow))
-    if kinds != [INT32, INT32] or result != INT32:
-        return narrow, product
-    dot = DOT_PRODUCTS.get((narrow[0].dtype, narrow[1].dtype))
-    return narrow, replace(product, dot=dot, together=_in_warps(narrow))
+    halves = [half(each) for each in factors]
+    alone = [narrow(each) for each in factors]
+    stored = [other if each is None else each for each, other in zip(halves, alone, strict=True)]
+    types = stored[0].dtype, stored[1].dtype
+    product = replace(
+        product, bytes=_bytes([each.dtype for each in alone]), factors=types, kind=kinds[0]
+    )
+    if kinds == [INT32, INT32] and result == INT32:
+        dot, together = DOT_PRODUCTS.get(types), WARP_PRODUCTS.get(types)
+        return alone, replace(product, dot=dot, together=together)
+    if result == FLOAT32 and all(each is not None for each in halves):
+        product = replace(product, together=WARP_PRODUCTS.get(types))
+        return (stored if in_warps(product) else alone), product
+    return alone, product
 
 
-def _in_warps(factors: Sequence[Expr]) -> PrimFunc | None:
-    """The intrinsic by which a warp multiplies factors of these types; None if there is none."""
-    return WARP_PRODUCTS.get((factors[0].dtype, factors[1].dtype)) if len(factors) == 2 else None
-
-
-def _bytes(factors: Sequence[Expr]) -> int:
-    return max(each.dtype.holder.numpy.itemsize for each in factors)
+def _bytes(types: Sequence[DType]) -> int:
+    return max(each.holder.numpy.itemsize for each in types)
 
 
 def _reads(expr: Expr) -> bool:
     """Whether a factor reads memory, so that a copy of it is of use."""
     return any(isinstance(each, Load) for each in subexpressions(expr))
-
-
-def _narrow(expr: Expr) -> Expr:
-    """What is widened to a factor, of which a copy takes fewer bytes."""
-    if isinstance(expr, Cast) and expr.operand.dtype.bits < expr.dtype.bits:
-        return _narrow(expr.operand)
-    return expr
 
 
 def _number(axes: Sequence[tuple[str, int]]) -> Expr:

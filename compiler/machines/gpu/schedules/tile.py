@@ -57,19 +57,19 @@ def tile_of(product: Product, machine: GpuMachine) -> Tile:
         return product.batch * (product.rows // side) * (product.columns // side)
 
     enough = (
-        (side, own) for side, own in _SIDES if blocks_of(side) >= (_BLOCKS if side > _SMALL else 1)
+        (side, own) for side, own in _SIDES if blocks_of(side) >= (_BLOCKS if side > SMALL else 1)
     )
     side, own = next(enough, _SIDES[-1])
     while (side // own) ** 2 > machine.threads:
         own *= 2
-    if machine.warp_products and product.together is not None and side >= _SMALL:
-        return Tile(side, side, _DEPTH_BYTES // product.bytes, own, own, warps=True)
+    if machine.warp_products and product.together is not None and side >= SMALL:
+        return Tile(side, side, _DEPTH_BYTES // product.stored_bytes, own, own, warps=True)
     return Tile(side, side, _DEPTH, own, own)
 
 
 _BLOCKS = 64
 """Blocks that keep a GPU busy."""
-_SMALL = 32
+SMALL = 32
 """The side of tiles that small products have, however few their blocks."""
 _DEPTH = 16
 _DEPTH_BYTES = 64

@@ -15,6 +15,7 @@ from tandem.compiler.machines.gpu.machine import GpuMachine
 from tandem.compiler.machines.gpu.schedules.generic import gpu_schedule
 from tandem.compiler.machines.gpu.schedules.products import Product, as_products
 from tandem.compiler.machines.gpu.schedules.tile import Tile, tile_of
+from tandem.compiler.machines.gpu.schedules.why_alone import Multiplication, multiplication
 from tandem.compiler.machines.gpu.warps import LANE_COLUMNS, LANE_ROWS, OWN, terms_of
 from tandem.compiler.plan.pattern import Apply
 from tandem.compiler.plan.schedule_template import KernelMatch, ScheduleTemplate
@@ -67,7 +68,8 @@ class TileTemplate(ScheduleTemplate[Function, GpuMachine]):
         alone = _alone(choices)
         for product in products_of(workload):
             fitting &= alone | _in_warps(choices, product)
-            fitting &= loaded * product.bytes <= machine.shared_bytes
+            loaded_bytes = loaded * np.where(alone, product.bytes, product.stored_bytes)
+            fitting &= loaded_bytes <= machine.shared_bytes
             for knob, extent in (
                 ("rows", product.rows),
                 ("columns", product.columns),
@@ -123,6 +125,17 @@ def default_choice(products: Sequence[Product], machine: GpuMachine) -> Choice:
         "slots": tile.slots,
     }
     return {**choice, "warps": int(tile.warps)} if machine.warp_products else choice
+
+
+def multiplications(
+    kernel: Function, machine: GpuMachine, choice: Choice | None = None
+) -> tuple[Multiplication, ...]:
+    """How a kernel's products are computed with a choice; with none each has the compiler's own
+    tile."""
+    return tuple(
+        multiplication(product, tile_from(choice) if choice else tile_of(product, machine), machine)
+        for product in products_of(kernel)
+    )
 
 
 def tile_from(choice: Mapping[str, int | str]) -> Tile:

@@ -8,7 +8,9 @@ from math import gcd
 from tandem.compiler.errors import ScheduleError
 from tandem.compiler.ir.buffer import Scope
 from tandem.compiler.ir.expr import Binary, Const, Load, Reinterpret, Select, Var
+from tandem.compiler.ir.interval_ops import Interval
 from tandem.compiler.ir.operations import BinaryOp
+from tandem.compiler.ir.simplify import simplify
 from tandem.compiler.ir.stmt import Block, IterKind, Store
 from tandem.compiler.ir.visit import blocks, reads, variables
 from tandem.compiler.machines.gpu.intrinsics import DOT_TERMS
@@ -212,11 +214,12 @@ def _copied_at_once(schedule: Schedule, stage: str, axis: str) -> int:
             case _:
                 return 1
         value = value.then
-    match value:
-        case Load(buffer=buffer, indices=indices) if are_neighbours(buffer, indices, axis):
-            return found
-        case _:
-            return 1
+    if not isinstance(value, Load):
+        return 1
+    # A term of a window is one number again where the weights are a matrix.
+    ranges = {each.var.name: Interval(0, each.extent - 1) for each in block.iters}
+    indices = tuple(simplify(each, ranges) for each in value.indices)
+    return found if are_neighbours(value.buffer, indices, axis) else 1
 
 
 def _vector_size(schedule: Schedule, stage: str, most: int) -> int:

@@ -160,3 +160,29 @@ def test_a_normalisation_by_hand() -> None:
 
     assert grouped(22) == [*["pack"] * 5, "product"]
     assert grouped(21) != grouped(22)
+
+
+def test_joined_by_hand() -> None:
+    """Casts of a layer's operands go with it, whatever its length, and no producer goes with them;
+    what follows the layer does."""
+    names = ["relu", "round", "cast", "move", "widen", "dense", "scale"]
+    patterns = [
+        *(OpPattern.ELEMENTWISE, OpPattern.ELEMENTWISE, OpPattern.ELEMENTWISE),
+        *(OpPattern.INJECTIVE, OpPattern.ELEMENTWISE, OpPattern.OUT_FUSABLE, OpPattern.ELEMENTWISE),
+    ]
+    users: list[list[Edge]] = [
+        [Edge(1, OpPattern.ELEMENTWISE)],
+        [Edge(2, OpPattern.ELEMENTWISE)],
+        [Edge(3, OpPattern.INJECTIVE)],
+        [Edge(5, OpPattern.OUT_FUSABLE)],
+        [Edge(5, OpPattern.OUT_FUSABLE)],
+        [Edge(6, OpPattern.ELEMENTWISE)],
+        [],
+    ]
+    lengths = [1, 1, 50, 1, 50, 5, 5]
+    groups = groups_of(patterns, users, [False] * 7, 10, lengths, 20, joined=(2, 3, 4))
+    assert [names[each] for each in groups] == ["round", "round", *["scale"] * 5]
+    apart = groups_of(patterns, users, [False] * 7, 10, lengths, 20)
+    assert [names[each] for each in apart] == [
+        *("round", "round", "cast", "move", "widen", "scale", "scale")
+    ]

@@ -129,10 +129,13 @@ def test_launches_keep_the_result(name: str) -> None:
 
 
 def test_which_are_products() -> None:
-    assert as_products([dense()])[1] == (Product("y_product", "y_left", "y_right", 1, 16, 18, 17),)
+    whole = Product("y_product", "y_left", "y_right", 1, 16, 18, 17)
+    whole = replace(whole, factors=(INT32, INT32), kind=INT32)
+    assert as_products([dense()])[1] == (whole,)
     of_bytes = INT8, INT8
     found = Product("y_product", "y_left", "y_right", 1, 32, 16, 18, 1, DOT_PRODUCTS[of_bytes])
-    found = replace(found, together=WARP_PRODUCTS[of_bytes])
+    found = replace(found, together=WARP_PRODUCTS[of_bytes], factors=of_bytes, kind=INT32)
+    assert found.stored_bytes == 1
     assert as_products([convolution(2)])[1] == (found,)
     assert as_products([batched()])[1][0].batch == 2
     small = matmul()

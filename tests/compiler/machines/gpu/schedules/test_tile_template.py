@@ -21,10 +21,12 @@ from tandem.compiler.machines.gpu.schedules.tile import tile_of
 from tandem.compiler.machines.gpu.schedules.tile_template import (
     TILES,
     default_choice,
+    multiplications,
     products_of,
     tile_from,
 )
 from tandem.compiler.machines.gpu.schedules.warp_tiles import warp_product
+from tandem.compiler.machines.gpu.schedules.why_alone import WhyAlone
 from tandem.compiler.machines.gpu.target import gpu
 from tandem.compiler.plan.pattern import Match
 from tandem.compiler.plan.planner import fitting_choices
@@ -58,6 +60,22 @@ def kernel_of_bytes() -> Function:
 kernel @k(a: int8[64, 64], b: int8[64, 64]):
   c = dense(a, b, out_dtype=int32)
   return c
+"""
+        )
+    )
+
+
+def kernel_of_halves(rows: int = 64) -> Function:
+    """A product of float16, with sums in float32 that are rounded."""
+    return InferTypes().apply(
+        graph(
+            f"""
+kernel @k(a: float16[{rows}, 64], b: float16[64, 64]):
+  x = cast(a, to=float32)
+  y = cast(b, to=float32)
+  c = dense(x, y)
+  d = cast(c, to=float16)
+  return d
 """
         )
     )
@@ -139,3 +157,40 @@ def test_estimates_are_in_the_order_of_waste() -> None:
     small = space.equals("rows", 32) & space.equals("columns", 32)
     large = space.equals("rows", 128) & space.equals("columns", 128)
     assert costs[small].max() < costs[large].min()
+
+
+def test_tiles_of_halves() -> None:
+    """Warps multiply float16 as it is stored, threads what they have widened."""
+    machine, halves = nvidia_gpu(), kernel_of_halves()
+    choice = default_choice(products_of(halves), machine)
+    assert (choice["warps"], choice["depth"]) == (1, 32)
+    program = gpu_program(TILES.schedule(halves, choice, machine).program, machine)
+    assert "mma.sync.aligned.m16n8k16" in ptx_text(program)
+    assert gpu_kernel(halves, machine, choice).code == gpu_kernel(halves, machine).code
+    # Twice the terms fit where they have half the bytes.
+    large = {"rows": 64, "columns": 64, "depth": 64, "thread_rows": 4, "thread_columns": 4}
+    sizes = {}
+    for warps in (0, 1):
+        choices = fitting_choices(gpu(machine), TILES, halves)
+        alike = choices.where(choices.equals("warps", warps))
+        for knob, setting in large.items():
+            alike = alike.where(alike.equals(knob, setting))
+        sizes[warps] = {int(alike.choice(row)["slots"]) for row in range(len(alike))}
+    assert sizes == {0: {1}, 1: {1, 2}}
+
+
+def test_how_products_are_multiplied() -> None:
+    machine, halves = nvidia_gpu(), kernel_of_halves()
+    (found,) = multiplications(halves, machine)
+    assert found.why is None
+    assert str(found) == (
+        "64 x 64 x 64, float16 by float16 in float32, tiles of 32 x 32, "
+        "by warps: mma_float16_float16"
+    )
+    choice = default_choice(products_of(halves), machine)
+    (tuned,) = multiplications(halves, machine, {**choice, "warps": 0})
+    assert tuned.why is WhyAlone.CHOSEN
+    (small,) = multiplications(kernel_of_halves(20), machine)
+    assert small.why is WhyAlone.SMALL
+    assert str(small).endswith("by threads: the product has fewer than 32 rows or columns")
+    assert multiplications(kernel(4, 4, 4), machine) == ()

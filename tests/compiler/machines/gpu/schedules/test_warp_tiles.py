@@ -30,7 +30,8 @@ from tests.support.compiler.te.schedules import random_inputs
 
 SMALL = Tile(16, 8, 32, 2, 2, warps=True)
 """A warp, whose threads have two rows and two columns."""
-FOUND = WARP_PRODUCTS[INT8, INT8]
+BYTES = INT8, INT8
+FOUND = WARP_PRODUCTS[BYTES]
 
 
 def dense(
@@ -126,13 +127,14 @@ def test_products_of_float16() -> None:
     np.testing.assert_array_equal(found.view(np.uint16), wanted.view(np.uint16))
     plain = by_warps(halves(), replace(tile, warps=False))
     assert {each.dtype for each in grid_of(plain.launches[0]).shared} == {FLOAT32}
-    (product,) = as_products([halves()], in_warps=lambda _: True)[1]
-    assert (product.bytes, product.together) == (2, WARP_PRODUCTS[FLOAT16, FLOAT16])
-    assert as_products([halves()])[1][0].bytes == 4
+    (product,) = as_products([halves()])[1]
+    assert product.together is WARP_PRODUCTS[FLOAT16, FLOAT16]
+    assert (product.bytes, product.stored_bytes) == (4, 2)
+    assert as_products([halves()], in_warps=lambda _: True)[1] == (product,)
 
 
 def test_which_tiles_are_whole_products() -> None:
-    product = Product("p", "l", "r", 1, 64, 64, 64, 1, together=FOUND)
+    product = Product("p", "l", "r", 1, 64, 64, 64, 1, together=FOUND, factors=BYTES)
     assert warp_product(product, SMALL) is FOUND
     assert warp_product(product, replace(SMALL, warps=False)) is None
     assert warp_product(replace(product, together=None), SMALL) is None
@@ -156,7 +158,7 @@ def test_which_products_have_one() -> None:
 
 
 def test_who_chooses_them() -> None:
-    large = Product("p", "l", "r", 1, 4096, 4096, 4096, 1, together=FOUND)
+    large = Product("p", "l", "r", 1, 4096, 4096, 4096, 1, together=FOUND, factors=BYTES)
     assert tile_of(large, nvidia_gpu()) == Tile(128, 128, 64, 8, 8, warps=True)
     assert not tile_of(large, GpuMachine()).warps
     assert not tile_of(replace(large, together=None), nvidia_gpu()).warps
@@ -169,7 +171,7 @@ def test_who_chooses_them() -> None:
 def test_loads_of_large_products() -> None:
     """For 64 x 32 sums, 16 products of each 32 terms, the rows and the columns are loaded once."""
     machine = nvidia_gpu()
-    large = Product("p", "l", "r", 64, 128, 128, 64, 1, together=FOUND)
+    large = Product("p", "l", "r", 64, 128, 128, 64, 1, together=FOUND, factors=BYTES)
     found = ptx_text(by_warps(dense(128, 128, 64), tile_of(large, machine)))
     assert len(re.findall(r"mma\.sync", found)) == 2 * 4 * 4
     assert sorted(re.findall(r"ldmatrix\S*\.x(\d)", found)) == ["2"] * 8 + ["4"] * 8

@@ -2,7 +2,7 @@
 
     python -m tests.support.compiler.machines.gpu.network_comparison MODEL... [--device cuda]
 
-prints a row for each model, a built-in name or an ONNX file, in float32 and in int8: how many
+prints a row for each model, a built-in name or an ONNX file, in its floats and in int8: how many
 elements of its outputs differ in a bit, and the largest difference as a part of the output's
 largest magnitude. It is what to run where there is a GPU; without one, pocl is the device `opencl`.
 """
@@ -33,6 +33,9 @@ DEVICES = {"opencl": OpenClDevice, "cuda": CudaDevice}
 ROUNDINGS = 2e-4
 """The largest difference of a float32 network, as a part of the largest magnitude: sums round in
 another order, and functions are the device's own."""
+HALVES = 2.0**-8
+"""Likewise of a network of float16: a difference in a last bit of a sum becomes a step of float16,
+a part of 2**-11 to 2**-10, where it is rounded, and layers add such steps up."""
 STEPS = 0.06
 """Likewise of a network of integers with float32 operators between them: a difference in a last bit
 becomes a step of 8 bits where it is rounded."""
@@ -50,12 +53,15 @@ class Comparison:
         The largest difference, as a part of its output's largest magnitude.
     steps
         Of the artifact for the GPU.
+    half
+        Whether an output is float16.
     """
 
     elements: int
     different: int
     largest: float
     steps: int
+    half: bool
 
     def holds(self, bound: float) -> bool:
         """Whether all bits are equal, or differences within a bound."""
@@ -80,7 +86,8 @@ def compared(model: str, quantise: Mode | None, target: OnGpu, device: Device) -
             different += int(np.count_nonzero(~np.equal(ours, theirs)))
             one, other = (each.astype(np.float64) for each in (ours, theirs))
             largest = max(largest, float(np.abs(one - other).max() / np.abs(other).max()))
-    return Comparison(elements, different, largest, len(artifact.manifest.steps))
+    half = any(each.dtype == np.float16 for each in found.values())
+    return Comparison(elements, different, largest, len(artifact.manifest.steps), half)
 
 
 def _outputs(
@@ -101,8 +108,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"{device.model}: differing elements of outputs, and the largest difference")
     failed = False
     for model in asked.model:
-        for kind, mode, bound in (("float32", None, ROUNDINGS), ("int8", Mode.MULTIPLIER, STEPS)):
+        for kind, mode, bound in (("floats", None, ROUNDINGS), ("int8", Mode.MULTIPLIER, STEPS)):
             it = compared(model, mode, target, device)
+            bound = max(bound, HALVES) if it.half else bound
             failed |= not it.holds(bound)
             print(
                 f"{Path(model).name} {kind}: {it.steps} steps, {it.different:,} of "
