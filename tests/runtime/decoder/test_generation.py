@@ -24,8 +24,16 @@ def test_lengths_that_fit(context: int, prompt: int, count: int) -> None:
         (0, 1, "net: a text begins with at least one token"),
         (1, 0, "net: 0 tokens to make; at least 1 is"),
         (9, 1, "net: the prompt has 9 tokens, and the context 8"),
-        (8, 2, "net: 2 tokens behind a prompt of 8 are more than its context of 8 allows: at most 1"),
-        (1, 9, "net: 9 tokens behind a prompt of 1 are more than its context of 8 allows: at most 8"),
+        (
+            8,
+            2,
+            "net: 2 tokens behind a prompt of 8 are more than its context of 8 allows: at most 1",
+        ),
+        (
+            1,
+            9,
+            "net: 9 tokens behind a prompt of 1 are more than its context of 8 allows: at most 8",
+        ),
     ],
 )
 def test_lengths_that_do_not(prompt: int, count: int, message: str) -> None:

@@ -54,7 +54,7 @@ def test_of_nothing_in_common_all_is_its_own() -> None:
     [Segment(4), Segment(-1), Segment(2, 3), Segment(1, 4), Segment(1, -1), Segment(-1, 0)],
 )
 def test_segments_of_nothing(segment: Segment) -> None:
-    with pytest.raises(ArtifactError, match="^a segment of its bytes is nowhere$"):
+    with pytest.raises(ArtifactError, match=r"^a segment of its bytes is nowhere$"):
         joined([segment], b"own", b"more")
 
 

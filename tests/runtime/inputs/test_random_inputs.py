@@ -8,7 +8,7 @@ import pytest
 from tandem.runtime.artifact import Input, Tensor
 from tandem.runtime.inputs import random_inputs
 
-SHAPE = (40, 50)
+SHAPE = (80, 100)
 
 
 def drawn(dtype: str, rows: int | None = None) -> set[int]:
