@@ -46,9 +46,7 @@ def test_long_texts_have_64_characters() -> None:
 
 
 def test_html_is_escaped() -> None:
-    found = html_table(
-        (("a<b", 'say "x"'), ("n", "number")), [["<i>", "1"]], (False, True), left=0
-    )
+    found = html_table((("a<b", 'say "x"'), ("n", "number")), [["<i>", "1"]], (False, True), left=0)
     assert found == (
         '<table><thead><tr><th style="text-align: left" title="say &quot;x&quot;">a&lt;b</th>'
         '<th style="text-align: right" title="number">n</th></tr></thead>'

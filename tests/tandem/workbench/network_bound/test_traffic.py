@@ -91,7 +91,8 @@ def test_kept_on_chip_where_it_fits() -> None:
 def test_of_any_order_all_are_one() -> None:
     assert traffic(STREAM, chip(28), Schedules.ANY) == (
         LayerTraffic(
-            11 + 22 + 3, (EarlyRead(0, 148, INP), EarlyRead(0, 200, INP), EarlyRead(0, 16, INP)),
+            11 + 22 + 3,
+            (EarlyRead(0, 148, INP), EarlyRead(0, 200, INP), EarlyRead(0, 16, INP)),
             0,
             60,
         ),
