@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tandem.runtime.artifact import Artifact, ConstantPlace, Input, Tensor
+from tandem.hw.config_files import load_config
+from tandem.runtime.artifact import Artifact, ConstantPlace, Input, PlacedTensor, Tensor
 from tandem.runtime.decoder.shared_bytes import Segment, divided, joined
 from tandem.runtime.errors import ArtifactError
-from tests.support.runtime.plain_artifacts import plain_artifact
+from tests.support.runtime.plain_artifacts import plain_artifact, plain_step, plain_stream
 
 LARGE, OTHER = (np.arange(512, dtype=np.uint8).view(np.int8) + one for one in (0, 1))
 LEAST = LARGE[:511] + 3
@@ -41,6 +42,26 @@ def test_arrays_that_both_have_are_stored_once() -> None:
     ]
     assert own == written(b"head", b"mid", LEAST, b"end")
     assert joined(segments, own, stored) == data
+
+
+def test_tensors_in_the_memory_of_streams() -> None:
+    # The bytes 0 to 255, six times: the second tensor lies over others, the last is too small.
+    places = [(1024, 511), (512, 512), (256, 512), (0, 512)]
+    contents = [PlacedTensor(f"t{at}", at, (size,), "int8") for at, size in places]
+    stream = plain_stream("s", load_config("tiny"), b"", image_bytes=1536, contents=contents)
+    steps = [plain_step("s", device="accelerator")]
+    one = plain_artifact([], steps, streams={"s": stream})
+    data, stored = written(b"head", stream.image.view(np.int8)), written(b"other", LARGE)
+    segments, own = divided(data, one, stored, artifact(p=LARGE))
+    assert segments == [Segment(4), Segment(512, 5), Segment(0), Segment(512, 5), Segment(512)]
+    assert joined(segments, own, stored) == data
+    # Those of a fallback lie behind them.
+    constant = [Tensor("a", OTHER.shape, "int8", ConstantPlace())]
+    alone = plain_artifact(constant, [], constants={"a": OTHER})
+    whole = plain_artifact([], steps, streams={"s": stream}, fallback=alone)
+    data, stored = written(stream.image.view(np.int8), OTHER), written(OTHER)
+    segments, own = divided(data, whole, stored, artifact(p=OTHER))
+    assert segments == [Segment(1536), Segment(512, 0), Segment(0)]
 
 
 def test_of_nothing_in_common_all_is_its_own() -> None:

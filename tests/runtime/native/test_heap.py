@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ctypes
 
+import pytest
+
+from tandem.runtime.native import heap
 from tandem.runtime.native.heap import Heap
 from tandem.runtime.native.network_state import NetworkState
 
@@ -17,8 +20,8 @@ def used_state() -> NetworkState:
 
 
 def test_a_heap_begins_empty() -> None:
-    heap, state = Heap(2), used_state()
-    heap.begin(state)
+    own, state = Heap(2), used_state()
+    own.begin(state)
     free = (ctypes.c_void_p * 2).from_address(state.free)
     assert [*free] == [None, None]
     assert (state.top, state.end, state.chunks) == (None, None, None)
@@ -27,28 +30,28 @@ def test_a_heap_begins_empty() -> None:
     assert (state.failure, state.failed) == (0, 0)
     # What a run left on the lists is gone.
     free[1] = 16
-    heap.begin(state)
+    own.begin(state)
     assert free[1] is None
 
 
-def test_chunks_are_freed_and_counted() -> None:
-    library = ctypes.CDLL(None)
-    library.malloc.restype = ctypes.c_void_p
-    library.malloc.argtypes = [ctypes.c_size_t]
-    heap, state = Heap(1), NetworkState()
-    heap.begin(state)
+def test_chunks_are_freed_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    freed = list[int | None]()
+    monkeypatch.setattr(heap, "_free", lambda: lambda chunk: freed.append(chunk.value))
+    own, state = Heap(1), NetworkState()
+    own.begin(state)
     # Each chunk begins with the address of the one before.
-    first, second = (library.malloc(64) for _ in range(2))
-    ctypes.c_void_p.from_address(first).value = None
-    ctypes.c_void_p.from_address(second).value = first
-    state.chunks, state.heap_bytes, state.cells = second, 128, 5
-    heap.end(state)
-    assert (heap.cells, heap.bytes, state.chunks) == (5, 128, None)
+    first, second = (ctypes.c_void_p * 8)(), (ctypes.c_void_p * 8)()
+    places = [ctypes.addressof(chunk) for chunk in (first, second)]
+    second[0] = places[0]
+    state.chunks, state.heap_bytes, state.cells = places[1], 128, 5
+    own.end(state)
+    assert freed == [places[1], places[0]]
+    assert (own.cells, own.bytes, state.chunks) == (5, 128, None)
 
 
 def test_a_network_without_a_heap_is_left_alone() -> None:
-    heap, state = Heap(0), used_state()
-    heap.begin(state)
-    heap.end(state)
-    assert (heap.cells, heap.bytes) == (0, 0)
+    own, state = Heap(0), used_state()
+    own.begin(state)
+    own.end(state)
+    assert (own.cells, own.bytes) == (0, 0)
     assert (state.chunk, state.cells, state.free) == (1, 3, None)

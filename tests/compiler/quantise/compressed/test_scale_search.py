@@ -93,13 +93,18 @@ def test_what_counts_more_is_nearer() -> None:
         assert sum(errors(found, rows, INT4, weights)) < sum(errors(other, rows, INT4, weights))
 
 
-def test_weights_that_the_format_has_are_kept() -> None:
+@pytest.mark.parametrize("mode", Mode)
+def test_weights_that_the_format_has_are_kept(mode: Mode) -> None:
     channels, groups = np.array([0.5, 0.25, 0.125]), np.array([[1, 3], [7, 2], [5, 15]])
     table = np.array(INT4.table)
     entries = table[np.arange(8)[None, :] * 5 % 16] * groups[:, GROUPING.group_of_column]
     rows = (entries * channels[:, None]).astype(np.float32)
-    found = search().best(rows)
+    found = search(mode=mode).best(rows)
     assert errors(found, rows, INT4, ONES) == pytest.approx([0, 0, 0], abs=1e-9)
+    # Of channels whose scales are no powers of two, only where any number is one.
+    found = search(mode=mode).best(rows * np.float32(1.5))
+    exact = np.array(errors(found, rows * np.float32(1.5), INT4, ONES)) < 1e-9
+    assert exact.all() == (mode is Mode.MULTIPLIER)
 
 
 @pytest.mark.parametrize("form", [INT4, TERNARY, BINARY], ids=lambda form: form.name)
