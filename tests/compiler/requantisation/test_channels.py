@@ -11,6 +11,7 @@ import pytest
 
 from tandem.compiler.errors import QuantisationError
 from tandem.compiler.requantisation.channels import (
+    PerChannel,
     broadcast,
     broadcast_along_axis,
     channel_count,
@@ -63,7 +64,8 @@ def test_counts() -> None:
 def test_one_for_each_channel() -> None:
     assert broadcast(7, 3) == (7, 7, 7)
     assert broadcast(7, None) == (7,)
-    assert broadcast((1, 2), 2) == (1, 2)
+    both: PerChannel = (1, 2)
+    assert broadcast(both, 2) == (1, 2)
     assert collapse((7,), None) == 7
     assert collapse([1, 2], 2) == (1, 2)
 
@@ -86,7 +88,8 @@ def test_arrays_along_an_axis() -> None:
 def test_numbers_of_32_bits() -> None:
     low, high = -(1 << 31), (1 << 31) - 1
     found = checked_int32("call", np.array([low, 0, high]))
-    assert (found.dtype, found.tolist()) == (np.int32, [low, 0, high])
+    assert found.dtype == np.int32
+    assert found.tolist() == [low, 0, high]
     assert checked_int32("call", np.array([], np.int64)).size == 0
     assert checked_int32("call", np.array([-3, 3]), (-3, 3)).tolist() == [-3, 3]
     said = f"is not in {low}..{high}"

@@ -173,7 +173,7 @@ NIL = MakeCell(0, (), "rest")
 
 
 def test_rows() -> None:
-    put = [Move("k", "b"), MoveRow("b", "rows", "at")]
+    put: list[Instruction] = [Move("k", "b"), MoveRow("b", "rows", "at")]
     count = Step("s3", "cpu", "c", (), ("at", "rows"), (), 0)
 
     def whole(*between: Instruction) -> Manifest:

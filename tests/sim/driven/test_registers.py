@@ -69,8 +69,8 @@ class Machine:
         self.engine = ScriptedEngine(config, end)
         self.driven = EngineMachine(self.engine, memory, refused=((1, 2),))
         self.words = {
-            each.name: [offset for _, offset, _ in each.words]
-            for each in registers_of(config.features)
+            register.name: [offset for _, offset, _ in register.words]
+            for register in registers_of(config.features)
         }
         self["instruction_address"] = PROGRAM
         self["instruction_count"] = 1

@@ -76,7 +76,7 @@ def search(objectives: tuple[str, ...] = ("cycles", "area")) -> Search:
 def test_the_front_is_sorted_by_the_first_objective() -> None:
     found = search()
     assert found.front["cycles"].tolist() == [20.0, 30.0]
-    assert [*found.front_machines] == ["m20", "m30"]
+    assert [str(machine) for machine in found.front_machines] == ["m20", "m30"]
     assert repr(found).splitlines()[-1] == "4 machines, 2 on the front, in 61 s"
     assert found._repr_html_().endswith("<pre>4 machines, 2 on the front, in 61 s</pre>")
 

@@ -40,7 +40,7 @@ class Stated:
 
 
 def done(count: int, default: float, best: float, *bounds: float) -> TaskTuning:
-    task = Task(("layer",) * count, *cast(Any, (None, None, "w")), Arguments(), {"x": 0})
+    task = Task(("layer",) * count, cast(Any, None), cast(Any, None), "w", Arguments(), {"x": 0})
     stated = cast(Any, Stated(best, bounds))
     return TaskTuning(task, stated, cast(Any, None), Outcome.measured(default))
 

@@ -135,8 +135,8 @@ def test_a_group_takes_the_best_of_all_scales() -> None:
     found = search().group_scales(columns, weights, channels)
     for row, channel, scale in zip(columns, channels, found, strict=True):
         tried = {
-            each: error(row, INT4, np.full(4, channel * each), weights)
-            for each in range(1, INT4.largest_scale + 1)
+            factor: error(row, INT4, np.full(4, channel * factor), weights)
+            for factor in range(1, INT4.largest_scale + 1)
         }
         assert tried[int(scale)] == pytest.approx(min(tried.values()), rel=1e-4)
 

@@ -165,7 +165,7 @@ def test_weights_to_begin_with() -> None:
     ],
 )
 def test_inputs_of_products(
-    operator: str, shape: tuple[int, ...], attributes: dict[str, int], wanted: int | None
+    operator: str, shape: tuple[int, ...], attributes: dict[str, Any], wanted: int | None
 ) -> None:
     node = helper.make_node(operator, ["x", "w", "b"], ["y"], **attributes)
     assert _inputs_of_product([node], "w", shape) == wanted

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import astuple, dataclass, replace
 from types import FunctionType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -50,7 +51,7 @@ Durations = NDArray[np.int64]
 STAGES = ("image", "resets", "product", "passes", "residual", "stores", "fetch")
 
 
-def durations(**stages: object) -> Durations:
+def durations(**stages: Any) -> Durations:
     """Cycles by stage: a number, or [[neither, wide], [tall, both]] whole."""
     found = np.zeros((1, 7, 2, 2), np.int64)
     for name, cycles in stages.items():
@@ -186,12 +187,12 @@ def test_limits() -> None:
     slow, fast = Numbers(), Numbers(y=8)
     taken = durations(product=100)
     # 6 and 3 tiles, one behind the other: a load and its hand-over before, a STORE's behind.
-    each = [100 * tiles + 2 * HANDOVER for tiles in (6, 3)]
+    both = [100 * tiles + 2 * HANDOVER for tiles in (6, 3)]
     how = {"height": 24, "width": 3, "longest": WHOLE}
-    assert simulated([slow, fast], taken, **how) == (each, np.inf)
-    assert simulated([slow, fast], taken, **how, limit=616.0) == (each, 316.0)
-    assert simulated([slow, fast], taken, **how, limit=615.0) == ([np.inf, each[1]], 316.0)
-    assert simulated([fast, slow], taken, **how, limit=616.0) == ([each[1], np.inf], 316.0)
+    assert simulated([slow, fast], taken, **how) == (both, np.inf)
+    assert simulated([slow, fast], taken, **how, limit=616.0) == (both, 316.0)
+    assert simulated([slow, fast], taken, **how, limit=615.0) == ([np.inf, both[1]], 316.0)
+    assert simulated([fast, slow], taken, **how, limit=616.0) == ([both[1], np.inf], 316.0)
     # What the bus alone takes is more than the limit.
     assert simulated([fast], taken, **how, limit=316.0, loading=317.0) == ([np.inf], 316.0)
     assert simulated([fast], taken, **how, loading=317.0) == ([317.0], np.inf)
