@@ -40,4 +40,6 @@ class SignalToNoise:
             return math.nan
         if self.noise == 0:
             return math.inf
-        return 10 * math.log10(self.signal / self.noise) if self.signal else -math.inf
+        # An error that is infinite leaves nothing of the signal.
+        ratio = self.signal / self.noise
+        return 10 * math.log10(ratio) if ratio else -math.inf

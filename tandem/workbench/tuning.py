@@ -118,11 +118,11 @@ def starting_records(file: Path | None, others: Sequence[Path], warn: Warn) -> l
         A file cannot be read, or `file` not be written.
     """
     own = known_records(file, warn) if file is not None and file.exists() else []
-    merged = merge_records(own, *(known_records(path, warn) for path in others)) if others else own
+    merged = merge_records(own, *(known_records(path, warn) for path in others))
     if file is not None:
         # Also tries whether the file can be written, before long work.
         append_records(file, merged[len(merge_records(own)) :])
-    return merged
+    return merged if others else own
 
 
 def is_bounded(done: TaskTuning) -> bool:
