@@ -24,7 +24,7 @@ def kept_compressed(body: Body) -> frozenset[str]:
     reshaped, say. To compute them ahead would take the memory that compression saves."""
     wanted, found = set[str](), set[str]()
     for let in reversed([*all_lets(body)]):
-        if _is_layer(let.value) or (let.name in wanted and _moves(let.value)):
+        if is_layer(let.value) or (let.name in wanted and _moves(let.value)):
             wanted |= names_of(let.value)
         elif let.name in wanted and is_widening(let.value):
             found.add(let.name)
@@ -49,7 +49,7 @@ def widened_readers(
     for number, let in enumerate(lets):
         known = is_widening(let.value) and not names_of(let.value)
         readers = [edge.user for edge in users[number]]
-        read = readers and all(_is_layer(lets[user].value) for user in readers)
+        read = readers and all(is_layer(lets[user].value) for user in readers)
         if known and read and not escapes[number] and groups.count(groups[number]) == 1:
             found[number] = frozenset(groups[user] for user in readers)
     return found
@@ -61,7 +61,7 @@ def _operator(value: Value) -> str:
     return ""
 
 
-def _is_layer(value: Value) -> bool:
+def is_layer(value: Value) -> bool:
     """Whether an operator reduces its operands in a way of its own, as products with weights do."""
     return (
         isinstance(value, Call)

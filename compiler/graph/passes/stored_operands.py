@@ -14,6 +14,7 @@ from tandem.compiler.graph.nodes import Atom, Body, Call, Function, Let, Value, 
 from tandem.compiler.graph.operators import OPERATORS
 from tandem.compiler.graph.operators.elementwise import Cast
 from tandem.compiler.graph.opspec import OpPattern, OpSpec
+from tandem.compiler.graph.passes.compressed_weights import is_layer
 from tandem.compiler.graph.passes.grouping import Edge
 from tandem.compiler.graph.syntax import unique_name
 from tandem.compiler.graph.types import TensorType, Type
@@ -21,7 +22,6 @@ from tandem.compiler.graph.verify import verify
 from tandem.compiler.graph.visit import all_lets, map_functions, names_taken, rewrite_bodies
 from tandem.compiler.ir.dtypes import FLOAT16, FLOAT32
 
-_LAYERS = frozenset({"conv2d", "dense", "gemm", "matmul"})
 _FACTORS = 2
 """The first operands of a layer, of which it sums products; a bias is added to sums."""
 _CAST = OPERATORS["cast"]
@@ -51,7 +51,7 @@ class StoredOperands:
         return map_functions(function, self._function)
 
     def _function(self, function: Function) -> Function:
-        if not any(_is_layer(let.value) for let in all_lets(function.body)):
+        if not any(is_layer(let.value) for let in all_lets(function.body)):
             return function
         types, taken = infer(function), names_taken(function)
         body = rewrite_bodies(function.body, partial(self._body, types=types, taken=taken))
@@ -61,7 +61,7 @@ class StoredOperands:
         lets: list[Let] = []
         defined: dict[str, Let] = {}
         for let in body.lets:
-            if _is_layer(let.value):
+            if is_layer(let.value):
                 assert isinstance(let.value, Call)
                 casts, value = _with_casts(let, let.value, defined, types, taken)
                 lets += casts
@@ -83,7 +83,7 @@ def widened_in_layers(
     defined = {let.name: let for let in lets}
     found = set[int]()
     for let in lets:
-        if not _is_layer(let.value):
+        if not is_layer(let.value):
             continue
         assert isinstance(let.value, Call)
         for atom in let.value.args[:_FACTORS]:
@@ -93,14 +93,6 @@ def widened_in_layers(
             if all(len(users[each]) == 1 and not escapes[each] for each in chain):
                 found |= {*chain}
     return frozenset(found)
-
-
-def _is_layer(value: Value) -> bool:
-    match value:
-        case Call(callee=OpSpec(name=name)):
-            return name in _LAYERS
-        case _:
-            return False
 
 
 def _with_casts(
