@@ -73,7 +73,7 @@ def test_others_stay(function: Function) -> None:
 
 def test_vectors_of_loads() -> None:
     """A block of 256 threads loads 32 rows of 64 terms: eight bytes at once."""
-    function = convolution((32, 64, 3, 3))
+    function = convolution((32, 32, 2, 2))
     made = kernel(function)
     program = gpu_kernel_program(made, nvidia_gpu())
     text = ptx_text(program)

@@ -125,16 +125,25 @@ def _between(rng: np.random.Generator, low: int, high: int) -> int:
 def _passes(
     rng: np.random.Generator, channels: int, config: HardwareConfig, *, residual: bool = True
 ) -> tuple[tuple[EpiloguePass, ...], Mapping[str, int]]:
+    return _lowered(_spec(rng, channels, residual=residual), channels, config)
+
+
+def _spec(rng: np.random.Generator, channels: int, *, residual: bool = True) -> RequantSpec:
     scales = rng.uniform(2**-11, 2**-9, channels).tolist()
     bias = rng.integers(-(2**8), 2**8, channels).tolist()
     match _between(rng, 0, 2 if residual else 1):
         case 0:
-            spec = RequantSpec.pow2(_between(rng, 0, 12), bias, 0, 127)
+            return RequantSpec.pow2(_between(rng, 0, 12), bias, 0, 127)
         case 1:
-            spec = RequantSpec.from_scales(scales, bias, -128, 127)
+            return RequantSpec.from_scales(scales, bias, -128, 127)
         case _:
             numbers = (3,) * channels, (5,) * channels
-            spec = RequantSpec(*numbers, 9, -128, 127, 2**12, (Residual(7),))
+            return RequantSpec(*numbers, 9, -128, 127, 2**12, (Residual(7),))
+
+
+def _lowered(
+    spec: RequantSpec, channels: int, config: HardwareConfig
+) -> tuple[tuple[EpiloguePass, ...], Mapping[str, int]]:
     passes, arguments = epilogue_passes(spec, channels, config)
     return passes, arguments.immediates
 
@@ -144,6 +153,15 @@ def _reads_inp(config: HardwareConfig) -> bool:
 
 
 def _conv2d(rng: np.random.Generator, config: HardwareConfig) -> _Workload:
+    conv, spec = _products_of_windows(rng, config)
+    passes, immediates = _lowered(spec, conv.weight[0] * config.block_out, config)
+    return replace(conv, passes=passes), immediates
+
+
+def _products_of_windows(
+    rng: np.random.Generator, config: HardwareConfig
+) -> tuple[Conv2dWorkload, RequantSpec]:
+    """A convolution without passes, and what these have to do."""
     kernel, strides, dilation = (
         tuple(_between(rng, 1, most) for _ in range(2)) for most in (3, 3, 2)
     )
@@ -154,7 +172,7 @@ def _conv2d(rng: np.random.Generator, config: HardwareConfig) -> _Workload:
     ]
     sizes = [_between(rng, low, max(low, 12)) for low in least]
     groups, inputs, outputs = (_between(rng, 1, most) for most in (2, 3, 3))
-    passes, immediates = _passes(rng, groups * outputs * config.block_out, config)
+    spec = _spec(rng, groups * outputs * config.block_out)
     n, batch, depth = _between(rng, 1, 2), config.batch, config.block_in
     workload = Conv2dWorkload(
         (n, groups * inputs, *sizes, batch, depth),
@@ -163,14 +181,14 @@ def _conv2d(rng: np.random.Generator, config: HardwareConfig) -> _Workload:
         padding,
         dilation,
         groups,
-        passes,
+        (),
     )
-    return workload, immediates
+    return workload, spec
 
 
 def _pooled_conv2d(rng: np.random.Generator, config: HardwareConfig) -> _Workload:
     while True:
-        conv, _ = _conv2d(rng, config)
+        conv, _ = _products_of_windows(rng, config)
         rows, columns = (window.count for window in conv.windows)
         if conv.groups == 1 and min(rows, columns) >= 3:
             break
