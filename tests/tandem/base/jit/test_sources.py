@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import math
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tandem.base.jit.sources import Source, digest_of
+from tandem.base.jit.errors import CompilationError
+from tandem.base.jit.sources import Source, digest_of, tree_of
 
 CALLED = "def g(x):\n    return x * 2\n"
 PLAIN = "def f(x: int) -> int:\n    return g(x.first) + math.floor(STEP) + x[:2]\n"
@@ -84,3 +87,39 @@ def test_functions_that_call_each_other() -> None:
         return digest_of(Source(first))
 
     assert pair(1) == pair(1) != pair(2)
+
+
+def in_file(path: Path, text: str) -> FunctionType:
+    """The function `f` of a file that is written with a text and imported."""
+    path.write_text(text)
+    names: dict[str, Any] = {}
+    exec(compile(text, str(path), "exec"), names)
+    found = names["f"]
+    assert isinstance(found, FunctionType)
+    return found
+
+
+def test_the_tree_of_a_function_in_a_file(tmp_path: Path) -> None:
+    text = "def f(x):\n    def g(y):\n        return y\n    return g(x) + 7\n"
+    tree = tree_of(in_file(tmp_path / "own.py", text))
+    assert ast.dump(tree) == ast.dump(ast.parse(text).body[0])
+
+
+@pytest.mark.parametrize(
+    "edited",
+    [
+        "def f(x):\n    return x + 8\n",
+        "def f(x):\n    return x - 7\n",
+        "def f(x):\n    return y + 7\n",
+        "def f(y):\n    return y + 7\n",
+        "\ndef f(x):\n    return x + 7\n",
+        "def g(x):\n    return x + 7\n",
+    ],
+)
+def test_a_file_that_was_edited_since_it_was_imported(edited: str, tmp_path: Path) -> None:
+    """The same place and name are not enough: a constant, an operator or a name differ."""
+    path = tmp_path / "own.py"
+    function = in_file(path, "def f(x):\n    return x + 7\n")
+    path.write_text(edited)
+    with pytest.raises(CompilationError, match="or has changed since it was imported: start again"):
+        tree_of(function)
