@@ -158,5 +158,5 @@ def test_registries() -> None:
     other = replace(SCALED, name="other")
     assert dict(registry(SCALED, other)) == {"scaled": SCALED, "other": other}
     assert dict(registry(SCALED, SCALED)) == {"scaled": SCALED}
-    with pytest.raises(GraphError, match="^two operators are called scaled$"):
+    with pytest.raises(GraphError, match=r"^two operators are called scaled$"):
         registry(SCALED, other, replace(SCALED, several=True))

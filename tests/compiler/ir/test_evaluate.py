@@ -14,7 +14,7 @@ from tandem.compiler.ir.expr import Const, Expr, Var
 from tandem.compiler.ir.ops import cast, const, load, maximum, reinterpret, select
 
 A = Buffer("A", (2, 3), INT8)
-I, J = Var("i"), Var("j")
+ROW, COLUMN = Var("i"), Var("j")
 
 
 def frame(**values: int) -> Frame:
@@ -27,12 +27,12 @@ def value(expr: Expr, **values: int) -> object:
 
 
 def test_operations() -> None:
-    assert value(I - J, i=10, j=3) == 7
-    assert value(-I, i=10) == -10
-    assert value(I < J, i=3, j=3) is False
-    assert value(I <= J, i=3, j=3) is True
-    assert value(maximum(I, J), i=3, j=8) == 8
-    assert value(cast(I, INT8), i=200) == -56
+    assert value(ROW - COLUMN, i=10, j=3) == 7
+    assert value(-ROW, i=10) == -10
+    assert value(ROW < COLUMN, i=3, j=3) is False
+    assert value(ROW <= COLUMN, i=3, j=3) is True
+    assert value(maximum(ROW, COLUMN), i=3, j=8) == 8
+    assert value(cast(ROW, INT8), i=200) == -56
     assert value(reinterpret(const(-1, INT8), UINT8)) == 255
     assert value(Const(7)) == 7
 
@@ -46,7 +46,7 @@ def test_floats_are_of_their_type() -> None:
 def test_only_one_of_a_choice_is_computed() -> None:
     inside = frame(i=0)
     inside.declare(A).fill(np.zeros((2, 3), np.int8))
-    chosen = inside.value(select(I < 2, load(A, I, 0), -1))
+    chosen = inside.value(select(ROW < 2, load(A, ROW, 0), -1))
     assert chosen() == 0
     inside.variables["i"][0] = 2
     assert chosen() == -1
@@ -60,10 +60,10 @@ def test_elements_by_strides_and_offsets() -> None:
     assert inside.declare(A) is memory
     memory.fill(array)
     assert memory.cells == [0, 1, 2, 3, 4, 5]
-    assert inside.value(load(A, I, J))() == 5
-    assert inside.position(memory, (I, J))() == 5
+    assert inside.value(load(A, ROW, COLUMN))() == 5
+    assert inside.position(memory, (ROW, COLUMN))() == 5
     part = Memory(A, (10, 2), 7)
-    assert inside.position(part, (I, J))() == 7 + 10 + 4
+    assert inside.position(part, (ROW, COLUMN))() == 7 + 10 + 4
 
 
 @pytest.mark.parametrize(("i", "j"), [(-1, 0), (2, 0), (0, -1), (0, 3)])
@@ -72,7 +72,7 @@ def test_elements_outside(i: int, j: int) -> None:
     inside.declare(A).fill(np.zeros((2, 3), np.int8))
     message = rf"^A\[{i}, {j}\] \(shape \(2, 3\)\) lies outside the buffer, at i = {i}, j = {j}$"
     with pytest.raises(IRError, match=message):
-        inside.value(load(A, I, J))()
+        inside.value(load(A, ROW, COLUMN))()
 
 
 def test_elements_that_nothing_wrote() -> None:
@@ -81,7 +81,7 @@ def test_elements_that_nothing_wrote() -> None:
     memory.clear()
     assert memory.cells == [None] * 6
     memory.cells[3] = 0
-    read = inside.value(load(A, I, J))
+    read = inside.value(load(A, ROW, COLUMN))
     assert read() == 0
     inside.variables["j"][0] = 1
     with pytest.raises(IRError, match=r"^A\[1, 1\] .* is read before it is written, at i = 1, j"):
@@ -108,9 +108,9 @@ def test_names_in_scope() -> None:
     cell: Cell = [5]
     loop = outer.inside_loop("j", cell)
     assert loop.memories is outer.memories
-    assert loop.value(I + J)() == 9
+    assert loop.value(ROW + COLUMN)() == 9
     cell[0] = 6
-    assert loop.value(I + J)() == 10
+    assert loop.value(ROW + COLUMN)() == 10
     # A block sees its axes only, and messages have all names around.
     block = loop.inside_block({"k": [7]})
     assert [*block.variables] == ["k"]

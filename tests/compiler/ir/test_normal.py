@@ -16,9 +16,9 @@ from tandem.compiler.ir.normal import Normaliser
 from tandem.compiler.ir.operations import BinaryOp, UnaryOp
 from tandem.compiler.ir.ops import cast, const, equal, load, select
 
-I, J = Var("i"), Var("j")
+ROW, COLUMN = Var("i"), Var("j")
 A = Buffer("A", (8, 8), INT8)
-X, Y = load(A, I, J), load(A, J, I)
+X, Y = load(A, ROW, COLUMN), load(A, COLUMN, ROW)
 RANGES = {"i": Interval(0, 7), "j": Interval(0, 7)}
 TRUE, FALSE = Const(True, BOOL), Const(False, BOOL)
 
@@ -102,37 +102,37 @@ def test_casts() -> None:
 
 def test_what_is_inside_is_normal_too() -> None:
     inner = Binary(ADD, X, number(0))
-    assert normal(Load(A, (I + 0, 2 * J - J))) == X
+    assert normal(Load(A, (ROW + 0, 2 * COLUMN - COLUMN))) == X
     assert normal(Reinterpret(inner, UINT8)) == Reinterpret(X, UINT8)
     assert normal(Cast(inner, UINT8)) == Cast(X, UINT8)
     assert normal(Unary(UnaryOp.ABS, inner)) == Unary(UnaryOp.ABS, X)
 
 
 def test_choices() -> None:
-    sure, open_ = I < 8, I < 4
+    sure, open_ = ROW < 8, ROW < 4
     assert normal(select(sure, X, Y)) == X
-    assert normal(select(8 <= I, X, Y)) == Y
-    assert normal(select(open_, X, Y)) == Select(I < 4, X, Y)
+    assert normal(select(8 <= ROW, X, Y)) == Y
+    assert normal(select(open_, X, Y)) == Select(ROW < 4, X, Y)
     assert normal(select(open_, X, X + 0)) == X
     # Of indices likewise.
-    assert normal(select(sure, I, J)) == I
-    assert normal(select(8 <= I, I, J)) == J
-    assert normal(select(open_, I + J, J + I)) == I + J
-    assert normal(select(open_, I, J)) == Select(I < 4, I, J)
+    assert normal(select(sure, ROW, COLUMN)) == ROW
+    assert normal(select(8 <= ROW, ROW, COLUMN)) == COLUMN
+    assert normal(select(open_, ROW + COLUMN, COLUMN + ROW)) == ROW + COLUMN
+    assert normal(select(open_, ROW, COLUMN)) == Select(ROW < 4, ROW, COLUMN)
 
 
 def test_indices_are_sums() -> None:
-    assert normal(I + J - I) == J
-    assert normal((I * 4 + 2) - (I * 4)) == Const(2, INDEX)
-    assert normal(-(I - J)) == J - I
-    assert normal((I + 8 * J) // 8) == J
-    assert normal((I + 8 * J) % 8) == I
+    assert normal(ROW + COLUMN - ROW) == COLUMN
+    assert normal((ROW * 4 + 2) - (ROW * 4)) == Const(2, INDEX)
+    assert normal(-(ROW - COLUMN)) == COLUMN - ROW
+    assert normal((ROW + 8 * COLUMN) // 8) == COLUMN
+    assert normal((ROW + 8 * COLUMN) % 8) == ROW
     assert Normaliser(RANGES).linear(Const(5, INDEX)) == Linear((), 5)
-    assert Normaliser(RANGES).linear(I) == Linear.atom(I)
+    assert Normaliser(RANGES).linear(ROW) == Linear.atom(ROW)
 
 
 def test_casts_to_indices() -> None:
-    assert normal(Cast(I, INT64)) == I
+    assert normal(Cast(ROW, INT64)) == ROW
     assert normal(Cast(number(5), INDEX)) == Const(5, INDEX)
     narrow = Cast(X, INDEX)
     assert normal(narrow + narrow) == narrow * 2
@@ -147,26 +147,26 @@ def test_casts_to_indices() -> None:
 
 
 def test_comparisons_of_indices() -> None:
-    assert normal(I < 8) == TRUE
-    assert normal(8 <= I) == FALSE
-    assert normal(equal(I + J, J + I)) == TRUE
-    assert normal(I + 1 < J + 1) == (I < J)
+    assert normal(ROW < 8) == TRUE
+    assert normal(8 <= ROW) == FALSE
+    assert normal(equal(ROW + COLUMN, COLUMN + ROW)) == TRUE
+    assert normal(ROW + 1 < COLUMN + 1) == (ROW < COLUMN)
 
 
 def test_conditions() -> None:
-    first, second = I < 4, J < 4
+    first, second = ROW < 4, COLUMN < 4
     both = Binary(AND, first, second)
     assert normal(both) == both
     assert normal(Binary(AND, both, first)) == both
-    assert normal(Binary(AND, both, I < 8)) == both
-    assert normal(Binary(AND, both, 8 <= I)) == FALSE
+    assert normal(Binary(AND, both, ROW < 8)) == both
+    assert normal(Binary(AND, both, 8 <= ROW)) == FALSE
     either = Binary(OR, first, second)
     assert normal(Binary(OR, first, either)) == either
-    assert normal(Binary(OR, either, 8 <= I)) == either
-    assert normal(Binary(OR, either, I < 8)) == TRUE
-    assert normal(Binary(AND, I < 8, J < 8)) == TRUE
-    assert normal(Binary(OR, 8 <= I, 8 <= J)) == FALSE
-    assert normal(Unary(UnaryOp.NOT, first)) == (4 <= I)
+    assert normal(Binary(OR, either, 8 <= ROW)) == either
+    assert normal(Binary(OR, either, ROW < 8)) == TRUE
+    assert normal(Binary(AND, ROW < 8, COLUMN < 8)) == TRUE
+    assert normal(Binary(OR, 8 <= ROW, 8 <= COLUMN)) == FALSE
+    assert normal(Unary(UnaryOp.NOT, first)) == (4 <= ROW)
     assert normal(Unary(UnaryOp.NOT, TRUE)) == FALSE
     # Another operation of bools is none of these two.
     assert normal(Binary(XOR, first, second)) == Binary(XOR, first, second)
@@ -174,14 +174,14 @@ def test_conditions() -> None:
 
 
 def test_what_is_normal_is_the_same_object() -> None:
-    for expr in (X, I + J, I < 4, Binary(ADD, X, Y)):
+    for expr in (X, ROW + COLUMN, ROW < 4, Binary(ADD, X, Y)):
         assert normal(expr) is expr
         assert normal(expr) is expr
     # What was found for other ranges is no matter.
-    small = I < 4
+    small = ROW < 4
     assert normal(small) is small
     assert Normaliser({"i": Interval(0, 3)}).expr(small) == TRUE
     assert Normaliser({}).expr(small) is small
-    product = (I + 8 * J) // 8
-    assert Normaliser({}).expr(product) != J
-    assert normal(product) == J
+    product = (ROW + 8 * COLUMN) // 8
+    assert Normaliser({}).expr(product) != COLUMN
+    assert normal(product) == COLUMN

@@ -26,10 +26,10 @@ from tandem.compiler.ir.ops import (
     select,
 )
 
-I, J = Var("i"), Var("j")
+ROW, COLUMN = Var("i"), Var("j")
 A = Buffer("A", (3, 4), INT8)
 HALF = Buffer("H", (2,), FLOAT16)
-FIRST, SECOND, THIRD = I < J, equal(I, 3), J < 5
+FIRST, SECOND, THIRD = ROW < COLUMN, equal(ROW, 3), COLUMN < 5
 
 
 def test_constants() -> None:
@@ -41,13 +41,13 @@ def test_constants() -> None:
 
 
 def test_casts() -> None:
-    assert cast(I, INDEX) is I
-    assert cast(I, INT8) == Cast(I, INT8)
+    assert cast(ROW, INDEX) is ROW
+    assert cast(ROW, INT8) == Cast(ROW, INT8)
     assert cast(const(1, INT8), BOOL) == Cast(Const(1, INT8), BOOL)
     with pytest.raises(IRError, match=r"^no cast is defined from float16 to float32$"):
         cast(load(HALF, 0), FLOAT32)
     with pytest.raises(IRError, match=r"^no cast is defined from int64 to float16$"):
-        cast(I, FLOAT16)
+        cast(ROW, FLOAT16)
 
 
 def test_bits_as_another_type() -> None:
@@ -64,15 +64,15 @@ def test_bits_as_another_type() -> None:
 
 def test_operations_without_operators() -> None:
     one = Const(1, INDEX)
-    assert minimum(I, 1) == Binary(BinaryOp.MIN, I, one)
-    assert maximum(1, I) == Binary(BinaryOp.MAX, one, I)
-    assert equal(I, J) == Binary(BinaryOp.EQ, I, J)
-    assert not_equal(I, J) == Binary(BinaryOp.NE, I, J)
-    assert equal(I, J).dtype == not_equal(I, J).dtype == BOOL
+    assert minimum(ROW, 1) == Binary(BinaryOp.MIN, ROW, one)
+    assert maximum(1, ROW) == Binary(BinaryOp.MAX, one, ROW)
+    assert equal(ROW, COLUMN) == Binary(BinaryOp.EQ, ROW, COLUMN)
+    assert not_equal(ROW, COLUMN) == Binary(BinaryOp.NE, ROW, COLUMN)
+    assert equal(ROW, COLUMN).dtype == not_equal(ROW, COLUMN).dtype == BOOL
     real = const(2.0, FLOAT32)
     assert power(real, 3) == Binary(BinaryOp.POW, real, Const(3.0, FLOAT32))
     with pytest.raises(IRError, match=r"^pow is not defined for int64$"):
-        power(I, 2)
+        power(ROW, 2)
     with pytest.raises(IRError, match=r"^== of two plain numbers, which have no type$"):
         equal(1, 2)
 
@@ -86,27 +86,27 @@ def test_conjunctions_and_disjunctions() -> None:
     assert all_of(FIRST, SECOND, THIRD) == Binary(BinaryOp.AND, inner, THIRD)
     either = Binary(BinaryOp.OR, FIRST, SECOND)
     assert any_of(FIRST, SECOND, THIRD) == Binary(BinaryOp.OR, either, THIRD)
-    assert fold_operands(BinaryOp.SUB, [I, J, I]) == (I - J) - I
+    assert fold_operands(BinaryOp.SUB, [ROW, COLUMN, ROW]) == (ROW - COLUMN) - ROW
 
 
 def test_choices() -> None:
-    assert select(FIRST, I, 7) == Select(FIRST, I, Const(7, INDEX))
-    assert select(FIRST, 7, I) == Select(FIRST, Const(7, INDEX), I)
-    assert select(True, I, J) == Select(Const(True, BOOL), I, J)
+    assert select(FIRST, ROW, 7) == Select(FIRST, ROW, Const(7, INDEX))
+    assert select(FIRST, 7, ROW) == Select(FIRST, Const(7, INDEX), ROW)
+    assert select(True, ROW, COLUMN) == Select(Const(True, BOOL), ROW, COLUMN)
     with pytest.raises(IRError, match=r"^bool is expected here, not int64: cast\(\) converts$"):
-        select(I, I, J)
+        select(ROW, ROW, COLUMN)
     with pytest.raises(IRError, match=r"^int64 is expected here, not int8: cast\(\) converts$"):
-        select(FIRST, I, load(A, 0, 0))
+        select(FIRST, ROW, load(A, 0, 0))
     with pytest.raises(IRError, match=r"^select of two plain numbers, which have no type$"):
         select(FIRST, 1, 2)
 
 
 def test_elements() -> None:
-    assert load(A, I, 2) == Load(A, (I, Const(2, INDEX)))
-    for indices in ((I,), (I, J, I)):
+    assert load(A, ROW, 2) == Load(A, (ROW, Const(2, INDEX)))
+    for indices in ((ROW,), (ROW, COLUMN, ROW)):
         message = rf"^A has 2 dimensions \(3, 4\), not {len(indices)}$"
         with pytest.raises(IRError, match=message):
             load(A, *indices)
     with pytest.raises(IRError, match=r"^int64 is expected here, not int32"):
-        load(A, I, const(1, INT32))
+        load(A, ROW, const(1, INT32))
     assert load(Buffer("S", (), INT8)) == Load(Buffer("S", (), INT8), ())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ from tandem.compiler.ir.syntax import MAX_DEPTH
 from tandem.compiler.ir.verifier_scope import VerifierScope
 
 A = Buffer("A", (2, 3), INT8)
-I, J = Var("i"), Var("j")
+ROW, COLUMN = Var("i"), Var("j")
 ZERO, ONE = Const(0, INDEX), Const(1, INDEX)
 SMALL = Const(1, INT8)
 
@@ -38,7 +39,7 @@ def scope(*variables: str, buffers: tuple[Buffer, ...] = (A,)) -> VerifierScope:
     return made
 
 
-def refused(message: str) -> object:
+def refused(message: str) -> pytest.RaisesExc[Any]:
     return pytest.raises(IRError, match=f"^function f: {re.escape(message)}$")
 
 
@@ -46,10 +47,10 @@ def test_paths_of_messages() -> None:
     made = scope()
     made.enter("loop", "i")
     made.enter("block", "b")
-    with pytest.raises(IRError, match="^function f > loop i > block b: wrong$"):
+    with pytest.raises(IRError, match=r"^function f > loop i > block b: wrong$"):
         made.fail("wrong")
     made.leave()
-    with pytest.raises(IRError, match="^function f > loop i: wrong$"):
+    with pytest.raises(IRError, match=r"^function f > loop i: wrong$"):
         made.fail("wrong")
 
 
@@ -75,7 +76,7 @@ def test_buffers() -> None:
 
 def test_variables() -> None:
     made = scope()
-    made.variable(I, "a loop")
+    made.variable(ROW, "a loop")
     with refused("inf cannot be the name of a loop: it is a number"):
         made.variable(Var("inf"), "a loop")
     with refused("i is int32: variables are int64"):
@@ -87,18 +88,18 @@ def test_variables() -> None:
 
 def test_accesses() -> None:
     made = scope("i", "j")
-    made.check_access(A, (I, J), 0)
-    made.check_access(Buffer("A", (2, 3), INT8), (I, J), 0)
+    made.check_access(A, (ROW, COLUMN), 0)
+    made.check_access(Buffer("A", (2, 3), INT8), (ROW, COLUMN), 0)
     with refused("there is no buffer B here; there are A"):
-        made.check_access(Buffer("B", (2,), INT8), (I,), 0)
+        made.check_access(Buffer("B", (2,), INT8), (ROW,), 0)
     with refused("there is no buffer A here; there are none"):
-        scope(buffers=()).check_access(A, (I, J), 0)
+        scope(buffers=()).check_access(A, (ROW, COLUMN), 0)
     with refused("A is used as A: int8[3, 2], and declared as A: int8[2, 3]"):
-        made.check_access(Buffer("A", (3, 2), INT8), (I, J), 0)
+        made.check_access(Buffer("A", (3, 2), INT8), (ROW, COLUMN), 0)
     with refused("A has 2 dimensions (2, 3), not 1"):
-        made.check_access(A, (I,), 0)
+        made.check_access(A, (ROW,), 0)
     with refused("an index of A is int64, not int8: int8(1)"):
-        made.check_access(A, (I, SMALL), 0)
+        made.check_access(A, (ROW, SMALL), 0)
 
 
 def typed(expr: Expr, wanted: DType, depth: int = 0) -> None:
@@ -106,21 +107,21 @@ def typed(expr: Expr, wanted: DType, depth: int = 0) -> None:
 
 
 def test_types_that_fit() -> None:
-    load = Load(A, (I, J))
-    typed(I, INDEX)
+    load = Load(A, (ROW, COLUMN))
+    typed(ROW, INDEX)
     typed(load, INT8)
     typed(Cast(load, FLOAT32), FLOAT32)
     typed(Reinterpret(load, UINT8), UINT8)
     typed(Unary(UnaryOp.NEG, load), INT8)
     typed(Binary(BinaryOp.ADD, load, SMALL), INT8)
     typed(Binary(BinaryOp.LT, load, SMALL), BOOL)
-    typed(Select(Binary(BinaryOp.LT, I, J), load, SMALL), INT8)
+    typed(Select(Binary(BinaryOp.LT, ROW, COLUMN), load, SMALL), INT8)
     with refused("it is int8, not int64: i"):
-        typed(I, INT8)
+        typed(ROW, INT8)
 
 
 def test_types_that_do_not() -> None:
-    load = Load(A, (I, J))
+    load = Load(A, (ROW, COLUMN))
     half = Const(1.0, FLOAT32)
     with refused("no cast is defined from int8 to float16"):
         typed(Cast(load, FLOAT16), FLOAT16)
@@ -129,18 +130,18 @@ def test_types_that_do_not() -> None:
     with refused("in ~float32(1.0): ~ is not defined for float32"):
         typed(Unary(UnaryOp.NOT, half), FLOAT32)
     with refused("in i + A[i, j]: int64 is expected here, not int8: cast() converts"):
-        typed(Binary(BinaryOp.ADD, I, load), INDEX)
+        typed(Binary(BinaryOp.ADD, ROW, load), INDEX)
     with refused("the condition of a select is bool, not int64: i"):
-        typed(Select(I, load, load), INT8)
+        typed(Select(ROW, load, load), INT8)
     with refused("the other value of a select is int8, not int64: i"):
-        typed(Select(Binary(BinaryOp.LT, I, J), load, I), INT8)
+        typed(Select(Binary(BinaryOp.LT, ROW, COLUMN), load, ROW), INT8)
 
 
 def test_variables_in_expressions() -> None:
     with refused("variable k is not in scope; there are i, j"):
         typed(Var("k"), INDEX)
     with refused("variable i is not in scope; there are none"):
-        scope().expr(I + 0, INDEX, "it", 0)
+        scope().expr(ROW + 0, INDEX, "it", 0)
     with refused("variable i is int64, not int32"):
         typed(Var("i", INT32), INT32)
 
@@ -176,7 +177,7 @@ def test_constants() -> None:
 
 
 def nested(depth: int) -> Expr:
-    found: Expr = I
+    found: Expr = ROW
     for _ in range(depth - 1):
         found = Unary(UnaryOp.NEG, found)
     return found
@@ -200,7 +201,7 @@ def test_depth() -> None:
 
 
 def test_what_was_verified_elsewhere() -> None:
-    read = Binary(BinaryOp.ADD, Load(A, (I, ZERO)), SMALL)
+    read = Binary(BinaryOp.ADD, Load(A, (ROW, ZERO)), SMALL)
     scope("i").expr(read, INT8, "it", 0)
     scope("i", "j").expr(read, INT8, "it", 0)
     with refused("variable i is not in scope; there are j"):
