@@ -189,6 +189,18 @@ def test_requantisation() -> None:
     assert builder.requantised["y_int8"].bias.tolist() == [4]
 
 
+def test_equal_numbers_of_channels_are_one() -> None:
+    for scales, bias, sizes in (
+        ((0.5, 0.5), (4, 4), (1, 1)),
+        ((0.5, 0.25), (0, 0), (2, 1)),
+        ((0.5, 0.5), (4, 5), (1, 2)),
+    ):
+        builder = Builder([])
+        builder.requantise("y", pending(scales, bias), Scale(1.0))
+        ((_, _, (_, *numbers)),) = told(builder)
+        assert tuple(len(each[1]) for each in numbers) == sizes  # type: ignore[index]
+
+
 def limits(low: float | None, high: float | None) -> tuple[int, int]:
     builder = Builder([])
     builder.requantise("y", replace(pending(), low=low, high=high), Scale(0.5, 1))

@@ -70,6 +70,15 @@ def test_sums_that_are_read_in_real_numbers_are_not_rounded(
         assert calls[-2].attributes == limits
 
 
+def test_sums_that_move_are_int8_first() -> None:
+    lines = "c = conv2d(x, w); t = transpose(c, perm=[0, 1, 3, 2]); y = exp(t)"
+    assert called(built(lines)) == [*INT8_OF_CONV[:3], "transpose", "dequantise", "exp"]
+    params = f"{IMAGE}, u: float32[3, 18]"
+    wanted = "c = conv2d(x, w); t = transpose(c, perm=[0, 1, 3, 2]); y = conv2d(t, v)"
+    names = called(built(wanted, params))
+    assert names[:4] == ["quantise", "conv2d", "requantise", "transpose"]
+
+
 def test_layers_of_an_accelerator_give_int8() -> None:
     assert called(built("c = conv2d(x, w); y = exp(c)")) == [*INT8_OF_CONV, "exp"]
     # Unless there is no scale for them.

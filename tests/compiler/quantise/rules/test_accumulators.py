@@ -25,14 +25,19 @@ X = np.array([[[[1.0, -2.0], [3.0, 0.5]], [[-1.0, 2.0], [0.0, -4.0]]]], np.float
 
 
 def built(
-    lines: str, params: str = PARAMS, scales: dict[str, float] | None = None, **given: Any
+    lines: str,
+    params: str = PARAMS,
+    scales: dict[str, float] | None = None,
+    zero: int = 0,
+    **given: Any,
 ) -> Quantised:
-    """The network of the lines: `x` has the scale 0.5, and sums of layers that of 4."""
+    """The network of the lines: `x` has the scale 0.5, and sums of layers that of 4; `zero` is the
+    zero point of `x`."""
     text = "".join(f"  {line}\n" for line in lines.split("; "))
     last = lines.split("; ")[-1].split(" = ")[0]
     function = network(f"func @f({params}):\n{text}  return {last}\n", w=EYE, **given)
     own = {"x": 0.5, "c": 4.0, "y": 4.0} if scales is None else scales
-    chosen = {name: Scale(step) for name, step in own.items()}
+    chosen = {name: Scale(step, zero if name == "x" else 0) for name, step in own.items()}
     return apply_scales(function, chosen, QuantiseOptions())
 
 
@@ -187,7 +192,8 @@ def test_limits_of_int8_values() -> None:
     assert (clip.min, clip.max) == (-128, 127)  # type: ignore[attr-defined]
 
 
-def test_normalisation_with_factors_of_both_signs() -> None:
+@pytest.mark.parametrize("zero", [0, 5])
+def test_normalisation_with_factors_of_both_signs(zero: int) -> None:
     # Constants are multiples of the steps of the data times the factors.
     scale, bias = np.array([2.0, -3.0]), np.array([1.0, 12.0])
     mean, variance = np.array([0.5, -1.0]), np.array([4.0, 0.25])
@@ -199,6 +205,7 @@ def test_normalisation_with_factors_of_both_signs() -> None:
         line,
         params,
         {"x": 0.5, "n": 0.25, "y": 64.0},
+        zero,
         **dict(zip(names, (scale, bias, mean, variance), strict=True)),
     )
     assert "multiply" in called(found.function)
@@ -209,6 +216,7 @@ def test_normalisation_with_factors_of_both_signs() -> None:
         line,
         params,
         {"x": 0.5, "n": 0.25, "y": 64.0},
+        zero,
         **dict(zip(names, (abs(scale), bias, mean, variance), strict=True)),
     )
     assert "multiply" not in called(plain.function)

@@ -320,6 +320,10 @@ def test_places_in_arrays_of_several_dimensions() -> None:
     writer = Writer()
     assert indexed(writer, MATRIX, [A, slice(B, None)]).leaves == ("%v5", "%v2", "%d")
     assert emitted(writer)[1] == "%v2 = sub i64 %w, %b"
+    writer = Writer()
+    assert indexed(writer, MATRIX, [slice(None, B)]).leaves == ("%v3", "%v1", "%w", "%d")
+    # From the first row on, whatever its size.
+    assert emitted(writer)[:2] == ["%v1 = sub i64 %b, 0", "%v2 = mul nsw i64 0, %d"]
     with refused("array of int8 with 1 dimensions has no part at 2 indices"):
         indexed(writer, VECTOR, [A, B])
     with refused("int has no part at 1 indices"):

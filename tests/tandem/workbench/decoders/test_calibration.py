@@ -13,21 +13,25 @@ from tandem.workbench.decoders.calibration import DecoderSamples, decoder_sample
 from tests.support.compiler.graph.graphs import graph
 
 PORTS = DecoderPorts("ids", "places", "mask", "logits", (CachePort("past", "present"),))
-WIDTH, ROWS = 2, 5
-ALONE = f"""
-func @main(ids: int64[1, {WIDTH}], places: int64[1, {WIDTH}], mask: int64[1, {ROWS + WIDTH}],
-    past: float32[1, 1, {ROWS}, 1]):
-  real = cast(ids, to=float32)
-  logits = reshape(real, shape=[1, {WIDTH}, 1])
-  present = reshape(real, shape=[1, 1, {WIDTH}, 1])
-  both = (logits, present)
-  return both
-""".replace(",\n    ", ", ")
-BEHIND = ALONE.replace(
-    f"  present = reshape(real, shape=[1, 1, {WIDTH}, 1])\n",
-    f"  new = reshape(real, shape=[1, 1, {WIDTH}, 1])\n  present = concat(past, new, axis=2)\n",
-)
-"""One whose results have the rows of the cache before their own."""
+ROWS = 5
+
+
+def network(width: int, *, behind: bool = False) -> str:
+    """Its results are of a call's own rows, or have the rows of the cache before these."""
+    lines = [
+        f"func @main(ids: int64[1, {width}], places: int64[1, {width}], "
+        f"mask: int64[1, {ROWS + width}], past: float32[1, 1, {ROWS}, 1]):",
+        "  real = cast(ids, to=float32)",
+        f"  logits = reshape(real, shape=[1, {width}, 1])",
+        f"  new = reshape(real, shape=[1, 1, {width}, 1])",
+        "  present = concat(past, new, axis=2)" if behind else "  present = identity(new)",
+        "  both = (logits, present)",
+        "  return both",
+    ]
+    return "\n".join(lines)
+
+
+ALONE, BEHIND = network(2), network(2, behind=True)
 
 
 def samples(text: str, *texts: list[int]) -> DecoderSamples:
@@ -79,6 +83,13 @@ def test_texts_of_one_part() -> None:
     ]
     # Each text begins with an empty cache.
     assert [told(each)[3] for each in found.prefill] == [[0] * ROWS] * 2
+
+
+def test_texts_that_are_read_at_once() -> None:
+    found = samples(network(6), [1, 2, 3, 4, 5, 6])
+    assert [told(each)[0] for each in found.prefill] == [[1, 2, 3, 4, 5, 6]]
+    # The cache has five rows, and is full behind the text, too.
+    assert [told(each) for each in found.decode] == [([6], [5], [1] * 6, [1, 2, 3, 4, 5])]
 
 
 def test_random_texts() -> None:
