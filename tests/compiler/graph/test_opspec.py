@@ -143,7 +143,7 @@ def test_queries() -> None:
 
 
 def test_types_of_definitions_are_of_the_shapes_as_stored() -> None:
-    seen = []
+    seen: list[tuple[object, ...]] = []
 
     def compute(operands: Sequence[Tensor]) -> tuple[Tensor, ...]:
         seen.extend((each.name, each.shape, each.dtype) for each in operands)

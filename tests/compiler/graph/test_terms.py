@@ -24,10 +24,10 @@ class Written(TermWriter):
         self, operator: str, operands: Sequence[Term], attributes: Mapping[str, Any]
     ) -> tuple[Term, ...]:
         shown = [
-            (str(each.value.array.dtype), each.value.array.tolist())
-            if isinstance(each.value, Constant)
-            else each.value
-            for each in operands
+            (str(operand.value.array.dtype), operand.value.array.tolist())
+            if isinstance(operand.value, Constant)
+            else operand.value
+            for operand in operands
         ]
         self.calls.append((operator, *shown, *attributes.items()))
         return (Term("made", operands[0].type, self),)

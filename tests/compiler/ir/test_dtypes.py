@@ -106,7 +106,7 @@ def test_what_holds_stored_floats() -> None:
 
 def test_limits() -> None:
     limits = {
-        str(each): (each.low, each.high) for each in (INT2, UINT2, INT8, UINT8, INT64, UINT64)
+        str(dtype): (dtype.low, dtype.high) for dtype in (INT2, UINT2, INT8, UINT8, INT64, UINT64)
     }
     assert limits == {
         "int2": (-2, 1),

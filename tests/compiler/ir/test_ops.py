@@ -92,7 +92,7 @@ def test_conjunctions_and_disjunctions() -> None:
 def test_choices() -> None:
     assert select(FIRST, ROW, 7) == Select(FIRST, ROW, Const(7, INDEX))
     assert select(FIRST, 7, ROW) == Select(FIRST, Const(7, INDEX), ROW)
-    assert select(True, ROW, COLUMN) == Select(Const(True, BOOL), ROW, COLUMN)
+    assert select(Const(True, BOOL), ROW, COLUMN) == Select(Const(True, BOOL), ROW, COLUMN)
     with pytest.raises(IRError, match=r"^bool is expected here, not int64: cast\(\) converts$"):
         select(ROW, ROW, COLUMN)
     with pytest.raises(IRError, match=r"^int64 is expected here, not int8: cast\(\) converts$"):

@@ -34,14 +34,12 @@ def shown(atom: Atom) -> object:
 
 def told(builder: Builder) -> list[tuple[str, str, tuple[object, ...]]]:
     """Names, operators and operands: of constants the type and the numbers."""
-    found = []
+    found: list[tuple[str, str, tuple[object, ...]]] = []
     for let in builder.lets:
         assert isinstance(let.value, Call)
         args = tuple(
-            (str(each.array.dtype), each.array.tolist())
-            if isinstance(each, Constant)
-            else each.name
-            for each in let.value.args
+            (str(arg.array.dtype), arg.array.tolist()) if isinstance(arg, Constant) else arg.name
+            for arg in let.value.args
         )
         found.append((let.name, let.value.callee.name, args))
     return found

@@ -73,9 +73,11 @@ def test_sums_that_are_read_in_real_numbers_are_not_rounded(
 def test_sums_that_move_are_int8_first() -> None:
     lines = "c = conv2d(x, w); t = transpose(c, perm=[0, 1, 3, 2]); y = exp(t)"
     assert called(built(lines)) == [*INT8_OF_CONV[:3], "transpose", "dequantise", "exp"]
-    params = f"{IMAGE}, u: float32[3, 18]"
+    real = "d = dense(x, w); t = transpose(d, perm=[1, 0]); y = exp(t)"
+    for found in (built(real, ROWS, t=None), built(real, ROWS, d=None, t=None)):
+        assert called(found) == ["quantise", "dense", "dequantise", "transpose", "exp"]
     wanted = "c = conv2d(x, w); t = transpose(c, perm=[0, 1, 3, 2]); y = conv2d(t, v)"
-    names = called(built(wanted, params))
+    names = called(built(wanted))
     assert names[:4] == ["quantise", "conv2d", "requantise", "transpose"]
 
 

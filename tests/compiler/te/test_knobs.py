@@ -47,13 +47,17 @@ def test_names_in_the_order_of_their_first_use() -> None:
     assert knobs_of(trace(Step(1))) == ()
 
 
+def steps_of(choice: dict[str, Any]) -> tuple[Any, ...]:
+    return bind(STEPS, choice)
+
+
 def test_traces_with_settings() -> None:
-    choice = {"a": 1, "b": 2, "c": "yes", "d": 5}
-    assert bind(STEPS, choice) == (Step(2, 1), Step(5), Step(7), Step(3, 2), Step(4))
-    assert bind(STEPS, {**choice, "a": 0}) == (Step(2, 0), Step(5), Step(3, 2), Step(4))
-    assert bind(STEPS, {**choice, "c": "no"}) == (Step(2, 1), Step(3, 2), Step(4))
+    choice: dict[str, Any] = {"a": 1, "b": 2, "c": "yes", "d": 5}
+    assert steps_of(choice) == (Step(2, 1), Step(5), Step(7), Step(3, 2), Step(4))
+    assert steps_of({**choice, "a": 0}) == (Step(2, 0), Step(5), Step(3, 2), Step(4))
+    assert steps_of({**choice, "c": "no"}) == (Step(2, 1), Step(3, 2), Step(4))
     # Steps without knobs are the same objects.
-    assert bind(STEPS, choice)[-1] is STEPS[-1]
+    assert steps_of(choice)[-1] is STEPS[-1]
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,8 @@ def test_memories_are_zero_and_begin_at_a_cache_line() -> None:
         assert array.dtype == dtype
         assert array.ctypes.data % 64 == 0
         assert not array.any()
-    assert (chip.table.dtype, chip.table.shape) == (np.int8, (16,))
+    assert chip.table.dtype == np.int8
+    assert chip.table.shape == (16,)
 
 
 def test_main_memory() -> None:

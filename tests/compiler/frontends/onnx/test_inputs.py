@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -76,7 +77,7 @@ def test_switches() -> None:
         assert not is_switch(other)
 
 
-def node(name: str, inputs: list[str], outputs: list[str], **attributes: object) -> NodeProto:
+def node(name: str, inputs: list[str], outputs: list[str], **attributes: Any) -> NodeProto:
     return helper.make_node(name, inputs, outputs, **attributes)
 
 

@@ -75,7 +75,8 @@ def test_missing_ones() -> None:
         assert empty.word("a", ("x",), "x") == "x"
         assert empty.integers("a") is None
         assert empty.tensor("a") is None
-        assert empty.reals("a") == empty.texts("a") == ()
+        assert empty.reals("a") == ()
+        assert empty.texts("a") == ()
         for read in (empty.integer, empty.real, empty.text, empty.graph):
             with refused("attribute a is missing"):
                 read("a")

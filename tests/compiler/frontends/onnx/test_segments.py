@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from onnx import ModelProto, NodeProto, TensorProto, helper
@@ -28,7 +30,7 @@ HEADER = helper.make_model(
 )
 
 
-def node(name: str, inputs: list[str], outputs: list[str], **attributes: object) -> NodeProto:
+def node(name: str, inputs: list[str], outputs: list[str], **attributes: Any) -> NodeProto:
     return helper.make_node(name, inputs, outputs, **attributes)
 
 
@@ -56,8 +58,7 @@ def inputs_of(model: ModelProto) -> dict[str, list[int | str | None]]:
     for info in model.graph.input:
         dims = info.type.tensor_type.shape.dim
         found[info.name] = [
-            each.dim_value if each.HasField("dim_value") else each.dim_param or None
-            for each in dims
+            dim.dim_value if dim.HasField("dim_value") else dim.dim_param or None for dim in dims
         ]
     return found
 

@@ -28,7 +28,7 @@ from tandem.compiler.ir.dtypes import FLOAT32, INT64
 def test_types_have_onnx_names() -> None:
     own = {"float": "float32", "double": "float64", "float4e2m1": "float4_e2m1fn"}
     for number, dtype in DTYPES.items():
-        name = TensorProto.DataType.Name(number).lower()  # type: ignore[arg-type]
+        name = TensorProto.DataType.Name(number).lower()
         assert str(dtype) == own.get(name, name) == type_name(number)
 
 

@@ -43,7 +43,10 @@ def built(
 
 def reasons(found: Quantised, name: str = "y") -> list[str]:
     return [
-        each.text for let in found.function.body.lets if let.name == name for each in let.reasons
+        reason.text
+        for let in found.function.body.lets
+        if let.name == name
+        for reason in let.reasons
     ]
 
 

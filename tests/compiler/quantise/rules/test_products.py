@@ -190,9 +190,9 @@ def test_convolutions_of_data_with_a_zero_point_are_padded_with_it() -> None:
         found = built(line, CONV, {"x": Scale(0.5, zero), "y": Scale(0.5)})
         values = [let.value for let in found.function.body.lets]
         return [
-            each
-            for each in values
-            if isinstance(each, Call) and each.callee.name in ("pad", "conv2d")
+            value
+            for value in values
+            if isinstance(value, Call) and value.callee.name in ("pad", "conv2d")
         ]
 
     (plain,) = calls(0)
@@ -224,10 +224,10 @@ def test_stacks_of_constant_matrices() -> None:
     found = built("matmul(x, w)", params, w=stack)
     np.testing.assert_allclose(sums(found, X), X @ stack, rtol=1e-6)
     names = [
-        each.array.dtype
+        arg.array.dtype
         for let in found.function.body.lets
         if isinstance(let.value, Call)
-        for each in let.value.args
-        if isinstance(each, Constant) and each.array.ndim == 3
+        for arg in let.value.args
+        if isinstance(arg, Constant) and arg.array.ndim == 3
     ]
     assert names == [np.int8]

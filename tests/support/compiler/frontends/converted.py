@@ -50,9 +50,10 @@ class Converted:
         domain, _, name = operator.rpartition(".")
         made = [f"y{at}" for at in range(outputs)]
         given = [
-            each if each is None or isinstance(each, Value) else constant(each) for each in operands
+            operand if operand is None or isinstance(operand, Value) else constant(operand)
+            for operand in operands
         ]
-        names = ["" if each is None else f"in{at}" for at, each in enumerate(given)]
+        names = ["" if operand is None else f"in{at}" for at, operand in enumerate(given)]
         proto = helper.make_node(name, names, made, name="n", domain=domain, **attributes)
         definition = standard(name, opset, domain)
         assert definition is not None, "an operator of ONNX"
@@ -66,10 +67,10 @@ class Converted:
         for let in self.builder.body("it", Var("x")).lets:
             if isinstance(let.value, Call):
                 args = tuple(
-                    each.name if isinstance(each, Var) else each.array for each in let.value.args
+                    arg.name if isinstance(arg, Var) else arg.array for arg in let.value.args
                 )
                 found.append((let.value.callee.name, args, let.value.attributes))
-        return found  # type: ignore[return-value]
+        return found
 
     @property
     def operators(self) -> list[str]:

@@ -40,7 +40,7 @@ def samples(text: str, *texts: list[int]) -> DecoderSamples:
     return decoder_samples(imported, PORTS, [np.array(each) for each in texts], Interpreter())
 
 
-def told(inputs: dict[str, np.ndarray]) -> tuple[list[int], list[int], list[int], list[float]]:  # type: ignore[type-arg]
+def told(inputs: dict[str, np.ndarray]) -> tuple[list[int], list[int], list[int], list[float]]:
     return (
         inputs["ids"][0].tolist(),
         inputs["places"][0].tolist(),

@@ -59,7 +59,7 @@ def test_another_processor_measures_nothing() -> None:
 
 
 def test_code_for_the_processor_alone() -> None:
-    alone = SimpleNamespace(fallback=None)
-    both = SimpleNamespace(fallback=alone)
-    assert Cpu(1).code_of(cast(Any, alone)) is alone
-    assert Cpu(1).code_of(cast(Any, both)) is alone
+    alone: Any = SimpleNamespace(fallback=None)
+    both: Any = SimpleNamespace(fallback=alone)
+    assert Cpu(1).code_of(alone) is alone
+    assert Cpu(1).code_of(both) is alone

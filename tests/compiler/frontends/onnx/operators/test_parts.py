@@ -125,8 +125,8 @@ def test_padding(
     body: Converted, opset: int, operands: list[Any], attributes: dict[str, Any], wanted: Pad
 ) -> None:
     arrays = [
-        None if each is None else np.array(each, np.float32 if each == 1.5 else np.int64)
-        for each in operands
+        None if operand is None else np.array(operand, np.float32 if operand == 1.5 else np.int64)
+        for operand in operands
     ]
     body.node("Pad", opset, body.value(5, 6), *arrays, **attributes)
     assert body.calls[0][2] == wanted

@@ -35,7 +35,7 @@ def refused(message: str, kind: type[CompilerError] = FrontendError) -> pytest.R
 
 def test_attributes(body: Converted) -> None:
     x = body.value(1, 3, 9, 9)
-    given = {"kernel_shape": [2, 3], "strides": [3, 2], "pads": [0, 1, 1, 2]}
+    given: dict[str, Any] = {"kernel_shape": [2, 3], "strides": [3, 2], "pads": [0, 1, 1, 2]}
     window = (2, 3), (3, 2), (0, 1, 1, 2)
     body.node("MaxPool", 12, x, **given, dilations=[2, 1], ceil_mode=1)
     body.node("AveragePool", 19, x, **given, count_include_pad=1)
@@ -82,7 +82,7 @@ def test_padding_that_keeps_the_size(
     body: Converted, extent: int, kernel: int, stride: int, gap: int, upper: tuple[int, int]
 ) -> None:
     x = body.value(1, 1, extent)
-    given = {"kernel_shape": [kernel], "strides": [stride], "dilations": [gap]}
+    given: dict[str, Any] = {"kernel_shape": [kernel], "strides": [stride], "dilations": [gap]}
     for mode, wanted in (("SAME_UPPER", upper), ("SAME_LOWER", upper[::-1]), ("VALID", (0, 0))):
         (found,) = body.node("MaxPool", 12, x, **given, auto_pad=mode)
         attributes = body.calls[-1][2]
