@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 from tandem.base.cache import default_cache
@@ -29,6 +28,7 @@ from tandem.workbench.pools.open_pool import open_pool
 from tandem.workbench.search.export import export
 from tandem.workbench.search.measure import Task, reference, task_digest, times_of
 from tandem.workbench.search.options import Options
+from tandem.workbench.search.stopwatch import Stopwatch
 from tandem.workbench.search.synthesis import synthesised
 from tandem.workbench.search.tuned import tune_machine
 
@@ -92,7 +92,7 @@ def run(options: Options, say: Say) -> Done:
     CompilerError
         A network cannot be compiled.
     """
-    begun = monotonic()
+    watch = Stopwatch()
     if options.around is not None:
         indices_of(options.space, options.around)
     with ExitStack() as closing:
@@ -130,20 +130,16 @@ def run(options: Options, say: Say) -> Done:
         ((_, measured),) = search.measure([options.baseline])
         baseline = search.point(options.baseline, measured)
 
-        def expired() -> bool:
-            seconds = options.budget.seconds
-            return seconds is not None and monotonic() - begun >= seconds
-
         points = search.run(
             storage,
             options.budget.points,
-            expired,
+            lambda: watch.reached(options.budget.seconds),
             lambda machines, programs: say(f"{machines:,} machines, {programs:,} programs"),
         )
         points = with_front(points, options.objectives)
         points = _synthesised(search, options, points, own, say)
         points, records = _tuned(options, task, points, say)
-        done = Done(points, baseline, monotonic() - begun, learned, records)
+        done = Done(points, baseline, watch.seconds, learned, records)
         if options.explain:
             say("explaining")
             center = options.around or knee(points, options.objectives).config

@@ -43,11 +43,13 @@ def test_an_export_with_open_extents(tmp_path: Path) -> None:
     options = DecoderOptions(context=10, chunk=3, quantise=None)
     decoder = compile_decoder(open_decoder(path), options, Cpu(1))
     assert (decoder.name, decoder.context, decoder.vocabulary) == ("export.onnx", 10, 20)
-    text = make_text(decoder, PLATFORM, PROMPT, 6, Sampler(1.0, seed=3))
+    said: list[int] = []
+    text = make_text(decoder, PLATFORM, PROMPT, 6, Sampler(1.0, seed=3), said.append)
     tokens, sampler = [*PROMPT], Sampler(1.0, seed=3)
     for _ in range(6):
         tokens.append(sampler.next(numpy_logits(exported(), tokens)))
     assert [*text.prompt, *(each.token for each in text.made)] == tokens
+    assert said == tokens[len(PROMPT) :]
 
 
 def renamed(proto: ModelProto, name: str, other: str) -> ModelProto:

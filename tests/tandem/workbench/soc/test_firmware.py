@@ -6,8 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from tandem.runtime.artifact import Manifest
+from tandem.runtime.artifact.manifest import Provenance
+from tandem.workbench.export.header import Header
 from tandem.workbench.soc.cores import SocProcessor
-from tandem.workbench.soc.firmware import SocMap, _addresses, _linker_script
+from tandem.workbench.soc.firmware import SocMap, _addresses, _linker_script, firmware_files
+from tandem.workbench.soc.program import program_lines
 
 SYSTEM = SocMap(
     {"rom": (0, 0x8000), "sram": (0x10000000, 0x2000), "tandem": (0xF0000000, 0x400)},
@@ -71,3 +75,22 @@ def test_the_memories_of_the_linker() -> None:
     text = _linker_script(SYSTEM)
     assert "rom (rx) : ORIGIN = 0x0, LENGTH = 0x8000\n" in text
     assert "ram (rwx) : ORIGIN = 0x10000000, LENGTH = 0x2000\n" in text
+
+
+def test_files() -> None:
+    manifest = Manifest("net", Provenance("net"), (), (), (), (), 0)
+    header = Header("net", manifest, (), (), 64, 64, 0, 0, (), "riscv32-unknown-elf", ())
+    found = firmware_files(header, PROCESSOR, SYSTEM)
+    assert [*found] == [
+        *("start.S", "soc_board.h", "soc_board.c", "soc_memory.c"),
+        *("soc.h", "firmware.ld", "firmware.c", "Makefile"),
+    ]
+    assert found["soc.h"] == "".join(f"{line}\n" for line in lines(PROCESSOR))
+    assert found["firmware.ld"] == _linker_script(SYSTEM)
+    assert found["firmware.c"].splitlines() == [*program_lines(header)]
+    assert '#include "soc.h"' in found["soc_board.h"] + found["soc_board.c"]
+    assert "_start:" in found["start.S"]
+    made = found["Makefile"]
+    assert "with core. Made by Tandem." in made
+    assert f"gcc -march={PROCESSOR.architecture} -mabi=ilp32 " in made
+    assert "$(NETWORK)/libnet.a:\n\t$(MAKE) -C $(NETWORK) " in made
