@@ -67,7 +67,7 @@ choice: much of what a layer alone gains at its start and its end is hidden in a
 _RELATIVE_MARGIN = 0.0015
 """By what part of it, at least: estimates are no better."""
 
-_ABOVE_BOUND = 1.022
+_ABOVE_BOUND = 1.05
 """How far an estimate may be above the lower bound of a choice that is to be slower, as a factor:
 what estimates of the wide space are wrong by, about."""
 PRODUCT_PRICE = 0.25
