@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
 import pytest
+from msgspec import structs
 from onnx.reference import ReferenceEvaluator
 
 import tandem
@@ -193,6 +195,31 @@ def test_a_timeline(run: tandem.Run, tmp_path: Path) -> None:
         run.trace(tmp_path / "run.txt")
     with pytest.raises(OSError, match="No such file"):
         run.trace(tmp_path / "no" / "run.json")
+
+
+def test_a_timeline_is_of_the_longest_stream(run: tandem.Run, tmp_path: Path) -> None:
+    (first,) = run.runs
+    (stream,) = first.profile.streams
+    assert stream.cycles is not None
+    code = stream.stream
+    renamed = tuple(structs.replace(layer, name=f"short_{layer.name}") for layer in code.layers)
+    short = replace(
+        stream,
+        stream=replace(code, layers=renamed),
+        result=replace(stream.result, cycles=stream.cycles - 1),
+    )
+    steps = [
+        replace(step, run=one)
+        for step in first.profile.steps
+        if step.stream is not None
+        for one in (short, stream, short)
+    ]
+    profile = replace(first.profile, steps=steps)
+    three = replace(run, runs=(replace(first, profile=profile),))
+    three.trace(tmp_path / "three.json")
+    run.trace(tmp_path / "one.json")
+    assert (tmp_path / "three.json").read_text() == (tmp_path / "one.json").read_text()
+    assert renamed[0].name not in (tmp_path / "three.json").read_text()
 
 
 def test_without_time(artifact: tandem.Artifact, run: tandem.Run, image: Image) -> None:

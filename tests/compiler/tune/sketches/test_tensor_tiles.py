@@ -64,6 +64,15 @@ def squares() -> PrimFunc:
     return PrimFunc("squares", (c, a, b), (c,), For(i, index(4), LoopKind.SERIAL, inner))
 
 
+def products() -> PrimFunc:
+    """Four sums of two products of floats."""
+    c, a, b = Buffer("C", (4,), FLOAT32), Buffer("A", (2,), FLOAT32), Buffer("B", (4, 2), FLOAT32)
+    i, k = Var("products.i"), Var("products.k")
+    body = Store(c, (i,), load(c, i) + load(a, k) * load(b, i, k))
+    inner = For(k, index(2), LoopKind.SERIAL, body)
+    return PrimFunc("products", (c, a, b), (c,), For(i, index(4), LoopKind.SERIAL, inner))
+
+
 def distances() -> Tensor:
     """The squared distances of rows."""
     x, y = placeholder((6, 8), FLOAT32, "x"), placeholder((8, 8), FLOAT32, "y")
@@ -132,6 +141,13 @@ def test_an_intrinsic_of_ones_own_is_found_by_what_it_computes() -> None:
 )
 def test_what_does_not_fit_is_no_option(output: Tensor) -> None:
     _, sketch, chooser = drawn(output, 0, (DOT,), frozenset())
+    assert not chooser.asked
+    assert not invoked(sketch)
+
+
+def test_what_computes_something_else_is_no_option() -> None:
+    """Of the same types and extents: squared distances by an intrinsic of products."""
+    _, sketch, chooser = drawn(distances(), 1, (products(),), frozenset())
     assert not chooser.asked
     assert not invoked(sketch)
 
