@@ -68,8 +68,8 @@ _RELATIVE_MARGIN = 0.0015
 """By what part of it, at least: estimates are no better."""
 
 _ABOVE_BOUND = 1.05
-"""How far an estimate may be above the lower bound of a choice that is to be slower, as a factor:
-what estimates of the wide space are wrong by, about."""
+"""How far an estimate may be above the lower bound of a choice that is to be slower, as a factor;
+chosen by the exact cycles of six networks (docs/tuner.md)."""
 PRODUCT_PRICE = 0.25
 """Cycles that a choice of the wide space has to save for each of its products: a program of many
 short ones takes long to compile, and on machines that hide them saves next to nothing."""
