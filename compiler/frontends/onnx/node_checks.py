@@ -12,10 +12,11 @@ from tandem.compiler.errors import FrontendError, UnsupportedError
 from tandem.compiler.frontends.onnx.definitions import Definition, standard
 from tandem.compiler.frontends.onnx.functions import Functions, definition, expanded, unused_prefix
 from tandem.compiler.frontends.onnx.inputs import inputs_behind
+from tandem.compiler.frontends.onnx.legality import legal
 from tandem.compiler.frontends.onnx.node import describe, domain_of, qualified_name
 from tandem.compiler.frontends.onnx.operators import CONVERTERS, EXPANDED
 from tandem.compiler.frontends.onnx.operators.microsoft.domain import REMEDIES
-from tandem.compiler.frontends.onnx.reading import all_graphs, all_nodes, graphs_of, legal
+from tandem.compiler.frontends.onnx.reading import all_graphs, all_nodes, graphs_of
 from tandem.compiler.frontends.onnx.segments import (
     check_names,
     outside_choices,

@@ -17,7 +17,6 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, defs, external_
 from tandem.base.input_files import open_input, read_input
 from tandem.base.paths import AnyPath
 from tandem.compiler.errors import FrontendError
-from tandem.compiler.frontends.onnx.ceil_pools import with_corrected_pools
 
 T = TypeVar("T")
 MODEL_BYTES: Final = (1 << 31) - 1
@@ -183,25 +182,6 @@ def graphs_of(nodes: Iterable[NodeProto]) -> Iterator[GraphProto]:
             for inner in (attribute.g, *attribute.graphs):
                 if inner.node or inner.output:
                     yield inner
-
-
-def legal(model: ModelProto) -> None:
-    """Raise a `FrontendError` if ONNX's checker or strict shape inference rejects the model.
-
-    Models whose pools with `ceil_mode` have the shapes of opset 22 are legal in older opsets too.
-    """
-    guarded(lambda: onnx.checker.check_model(model))
-    try:
-        guarded(lambda: _inferred(model))
-    except FrontendError:
-        corrected = with_corrected_pools(model)
-        if corrected is None:
-            raise
-        guarded(lambda: _inferred(corrected))
-
-
-def _inferred(model: ModelProto) -> ModelProto:
-    return onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True)
 
 
 def in_one_line(error: Exception) -> str:
