@@ -8,9 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tandem.hw.alu_terms import Cast, Name, Number, Term, TermOp
+from tandem.hw.alu_terms import Binary, Cast, Name, Number, Term, TermOp
 from tandem.hw.config import HardwareConfig
-from tandem.hw.custom_stages import Operator, StagedTerms, gate_operands, shifted_cast, stage_terms
+from tandem.hw.custom_stages import (
+    PRODUCT_BITS,
+    Operator,
+    StagedTerms,
+    gate_operands,
+    shifted_cast,
+    stage_terms,
+)
 from tandem.hw.operations import MAX_SHIFT
 
 DSP_WIDTHS = (18, 25)
@@ -58,6 +65,9 @@ def _of_operator(terms: StagedTerms, term: Operator) -> LaneGates:
     operands = [_width(terms, part) for part in (term.left, term.right)]
     widest = max(operands)
     match term.op:
+        case TermOp.ADD if _adds_blocks(term):
+            # One block adds what the other one gives.
+            return LaneGates(nand2=_ADDER_NAND2 * (out - PRODUCT_BITS))
         case TermOp.ADD | TermOp.SUB:
             return LaneGates(lut=out, nand2=_ADDER_NAND2 * out)
         case TermOp.MIN | TermOp.MAX:
@@ -75,6 +85,19 @@ def _of_operator(terms: StagedTerms, term: Operator) -> LaneGates:
             return LaneGates(lut=out * max(blocks - 2, 0) / 4, dsp=blocks, nand2=nand2)
         case _:
             return LaneGates(lut=out / 2, nand2=_NAND2_OF_BIT[term.op] * out)
+
+
+def _adds_blocks(term: Binary) -> bool:
+    """Whether a sum is that of the two blocks of a product."""
+    match term:
+        case Binary(
+            TermOp.ADD,
+            Binary(TermOp.SHL, Binary(TermOp.MUL), Number(value)),
+            Binary(TermOp.MUL),
+        ):
+            return value == PRODUCT_BITS
+        case _:
+            return False
 
 
 def _registered_bits(terms: StagedTerms, stages: int) -> int:

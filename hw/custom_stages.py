@@ -20,6 +20,9 @@ from tandem.hw.alu_terms import (
 from tandem.hw.custom_operations import OPERAND_RANGE, AluParameter, CustomOperation
 
 Operator = Binary | Cast
+PRODUCT_BITS = 17
+"""Bits without a sign that the factors of multiplier blocks of ECP5 and of Xilinx' 7 series have,
+and by how many a block of the latter shifts the sum that the block before it gives."""
 _USUAL_DELAY = 4
 """The delay of an adder or a shifter: the unit is that of `_DELAYS`."""
 _DELAYS = {
@@ -80,6 +83,8 @@ def stage_terms(operations: Mapping[int, CustomOperation], stages: int) -> Stage
     results = {number: _shared(one, parameters) for number, one in operations.items()}
     named = StagedTerms(results, parameters, {})
     results = {number: _narrowed(term, named) for number, term in results.items()}
+    if stages > 1:
+        results = {number: _in_blocks(term, named) for number, term in results.items()}
     order = [
         part for term in results.values() for part in _gates(term) if isinstance(part, Operator)
     ]
@@ -147,6 +152,26 @@ def _narrowed(term: Term, named: StagedTerms) -> Term:
         return Binary(op, left, right)
 
     return fold(term, Name, Number, binary, lambda cast, term: replace(cast, term=term))
+
+
+def _in_blocks(term: Term, named: StagedTerms) -> Term:
+    """An equal term whose products have factors that a multiplier block takes: a stage can end
+    between the blocks, which have registers of their own, and their sum."""
+
+    def binary(op: TermOp, left: Term, right: Term) -> Term:
+        return _product(left, right, named) if op is TermOp.MUL else Binary(op, left, right)
+
+    return fold(term, Name, Number, binary, lambda cast, term: replace(cast, term=term))
+
+
+def _product(left: Term, right: Term, named: StagedTerms) -> Term:
+    for wide, other in ((left, right), (right, left)):
+        if named.width_of(wide) > PRODUCT_BITS + 1:
+            high = Binary(TermOp.SHR, wide, Number(PRODUCT_BITS))
+            low = Cast(PRODUCT_BITS, False, wide)
+            above = Binary(TermOp.SHL, _product(high, other, named), Number(PRODUCT_BITS))
+            return Binary(TermOp.ADD, above, _product(low, other, named))
+    return Binary(TermOp.MUL, left, right)
 
 
 def _extreme(op: TermOp, left: Term, right: Term, named: StagedTerms) -> Term:

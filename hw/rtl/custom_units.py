@@ -94,6 +94,15 @@ class CustomUnits(Block):
                 return self._parameter(self._terms.parameters[name], stage)
             case Name(name=name) if stage == 1:
                 return self.a if name == "a" else self.b
+            case Binary(TermOp.ADD, Binary(TermOp.SHL, high, Number(bits)), right) if (
+                self._terms.stages[term] == stage
+            ):
+                # No adder for the low bits, to which the shifted term adds nothing.
+                above = self._value(m, high, stage)
+                below = self._value(m, right, stage)
+                low = _low_bits(Cast(bits, False, right), below)
+                value = Cat(low, (below >> bits) + above).as_signed()
+                return self._signal(m, term, stage, value, "comb")
             case Binary() if self._terms.stages[term] == stage:
                 left = self._value(m, term.left, stage)
                 right = self._value(m, term.right, stage)

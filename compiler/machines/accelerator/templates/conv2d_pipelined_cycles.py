@@ -48,10 +48,11 @@ class TileCycles:
     choices
         The sizes of tiles, steps and parts, and the order of loops.
     durations
-        Of the stages of a tile, [choices, 7, 2, 2]: a load of the image, the resets of a part, a
-        product, the passes of a part, the load of a residual, a part's STORE, and the fetch of the
-        instructions of a part's passes and STORE. Index 1 is a whole tile along y or x, 0 the
-        remainder at the end of the axis.
+        Of the stages of a tile, [choices, 8, 2, 2]: a load of the image, the resets of a part, a
+        product, the passes of a part, the load of a residual, a part's STOREs, the fetch of the
+        instructions of a part's passes and STOREs, and those STOREs alone that have to begin before
+        the queue takes the last one: what follows is not dispatched before. Index 1 is a whole tile
+        along y or x, 0 the remainder at the end of the axis.
     of_weights
         Of a load of weights.
     product_fetch, first_fetch
@@ -97,7 +98,7 @@ class TileCycles:
             Cycles to add for each of a choice's products.
         """
         extents, durations = workload.extents, _durations(workload, choices, cost)
-        image, resets, products, passes, residual, stores, fetch = np.moveaxis(durations, 1, 0)
+        image, resets, products, passes, residual, stores, fetch, _ = np.moveaxis(durations, 1, 0)
         loads, parts = loads_of_tile(workload, choices), choices["oc"] // choices["part"]
         of_weights = _load_of_weights(workload, choices, cost)
         # Resets are instructions of their own; so are first products, if they overwrite.
@@ -329,9 +330,9 @@ def _durations(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) ->
         stores: Ints = pixels * (cost.store_gap + cost.beats(MemoryId.OUT, part))
     else:
         image = _image_loads(workload, choices, rows, columns) * alone
-        image = image + ic * (
-            cost.load(MemoryId.INP, inside, rows * columns - inside) - cost.overhead
-        )
+        # Rows of a narrower tile are as long as those of the others, with zeros behind.
+        on_chip = rows * columns[:, :, 1:]
+        image = image + ic * (cost.load(MemoryId.INP, inside, on_chip - inside) - cost.overhead)
         # Accumulators of a narrower tile at the edge have gaps between rows: each is a STORE.
         runs: Ints = np.where(x < x[:, :, 1:], y, 1)
         stored = part * runs
@@ -345,7 +346,7 @@ def _durations(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) ->
     instructions = epilogue.tensor_passes + epilogue.immediate_passes + epilogue.input_operands
     if epilogue.requantise is not None:
         instructions += 1 + epilogue.input_operands
-    found = np.empty((len(choices), 7, 2, 2), np.int64)
+    found = np.empty((len(choices), 8, 2, 2), np.int64)
     found[:, 0] = image
     found[:, 1] = size * (not cost.overwrites)
     found[:, 2] = size * ic * taps(workload, choices)[:, None, None]
@@ -353,6 +354,8 @@ def _durations(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) ->
     found[:, 4] = epilogue.input_operands * residual
     found[:, 5] = stores
     found[:, 6] = cost.fetch * (stored + instructions)
+    waiting = np.maximum(0, stored - cost.config.instruction_queue)
+    found[:, 7] = stores * waiting // stored
     return found
 
 

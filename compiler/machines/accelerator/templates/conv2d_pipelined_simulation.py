@@ -47,7 +47,7 @@ def simulate(
         What a choice is to the simulation, [choices, 20]; of columns the loop's first lines say
         the names.
     durations
-        As in `TileCycles`, [tiles, 7, 2, 2].
+        As in `TileCycles`, [tiles, 8, 2, 2].
     loading, rates
         Cycles of the bus that no choice is below, [choices]; `TileCycles.rates`, [tiles].
     which
@@ -161,9 +161,12 @@ def simulate(
                     if residual == 0 and step == steps - 1 and product >= (rows - 1) * parts:
                         compute += operands + durations[row, 3, a, b]
                         operands = 0
-                        store = max(store, compute + HANDOVER) + durations[row, 5, a, b]
-                        stored[accumulators, part] = store + overhead
+                        store = max(store, compute + HANDOVER)
                         load += durations[row, 6, a, b]
+                        if durations[row, 7, a, b] > 0:
+                            load = max(load, store + durations[row, 7, a, b])
+                        store += durations[row, 5, a, b]
+                        stored[accumulators, part] = store + overhead
                 image_free[slot] = compute + HANDOVER
             if residual > 0:
                 # A tile's residual is loaded behind its last weights, over that of the tile before.
@@ -173,7 +176,10 @@ def simulate(
                 for part in range(parts):
                     compute += operands + durations[row, 3, a, b]
                     operands = 0
-                    store = max(store, compute + HANDOVER) + durations[row, 5, a, b]
+                    store = max(store, compute + HANDOVER)
+                    if durations[row, 7, a, b] > 0:
+                        load = max(load, store + durations[row, 7, a, b])
+                    store += durations[row, 5, a, b]
                     stored[accumulators, part] = store + overhead
             passed = compute + HANDOVER
             volume += (y if a else height - (down - 1) * y) * (x if b else width - (across - 1) * x)

@@ -48,12 +48,12 @@ class Numbers:
 
 
 Durations = NDArray[np.int64]
-STAGES = ("image", "resets", "product", "passes", "residual", "stores", "fetch")
+STAGES = ("image", "resets", "product", "passes", "residual", "stores", "fetch", "queue")
 
 
 def durations(**stages: Any) -> Durations:
     """Cycles by stage: a number, or [[neither, wide], [tall, both]] whole."""
-    found = np.zeros((1, 7, 2, 2), np.int64)
+    found = np.zeros((1, 8, 2, 2), np.int64)
     for name, cycles in stages.items():
         found[0, STAGES.index(name)] = cycles
     return found
@@ -213,3 +213,16 @@ def test_stages_of_one_tile() -> None:
     residual = durations(image=11, resets=3, product=1, passes=20, residual=30, stores=7)
     found = cycles(replace(choice, parameters=17), residual, 4, 3, overhead=9)
     assert found == 5 + 17 + 11 + 13 + 30 + HANDOVER + 40 + 20 + HANDOVER + 7 + 9
+
+
+@pytest.mark.parametrize("residual", [0, 1])
+def test_loads_behind_more_stores_than_the_queue_takes(residual: int) -> None:
+    """They begin when the first of them have begun, the last but one here: 50 of 70 cycles."""
+    choice = Numbers(product_fetch=2)
+    taken = durations(image=11, residual=residual, product=1, passes=20, stores=70, queue=50)
+    first = 2 + 11 + residual + HANDOVER + 20 + HANDOVER + (not residual)
+    wanted = first + 50 + 2 + 11 + residual + HANDOVER + 20 + HANDOVER + 70 + (not residual)
+    assert cycles(choice, taken, 8, 3) == wanted
+    # Those that fit in the queue hold nothing up.
+    short = durations(image=11, residual=residual, product=1, passes=20, stores=70)
+    assert cycles(choice, short, 8, 3) == first + 70 + 70
