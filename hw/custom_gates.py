@@ -17,6 +17,7 @@ from tandem.hw.custom_stages import (
     gate_operands,
     shifted_cast,
     stage_terms,
+    sum_above,
 )
 from tandem.hw.operations import MAX_SHIFT
 
@@ -89,19 +90,16 @@ def _of_operator(terms: StagedTerms, term: Operator) -> LaneGates:
 
 def _adds_blocks(term: Binary) -> bool:
     """Whether a sum is that of the two blocks of a product."""
-    match term:
-        case Binary(
-            TermOp.ADD,
-            Binary(TermOp.SHL, Binary(TermOp.MUL), Number(value)),
-            Binary(TermOp.MUL),
-        ):
-            return value == PRODUCT_BITS
+    match sum_above(term):
+        case (Binary(TermOp.MUL), bits, Binary(TermOp.MUL)):
+            return bits == PRODUCT_BITS
         case _:
             return False
 
 
 def _registered_bits(terms: StagedTerms, stages: int) -> int:
-    """Bits of the registers between stages: of each value up to the last stage that uses it."""
+    """Bits of the registers between stages: of each value up to the last stage that uses it.
+    Multiplier blocks have the first ones of products."""
     last: dict[Term, int] = {term: stages for term in terms.results.values()}
     for term, stage in terms.stages.items():
         for part in gate_operands(term):
@@ -115,6 +113,8 @@ def _registered_bits(terms: StagedTerms, stages: int) -> int:
                 since = until if name in terms.parameters else 1
             case _:
                 since = terms.stages[value]
+        if isinstance(value, Binary) and value.op is TermOp.MUL:
+            since = min(since + 1, until)
         bits += _width(terms, value) * (until - since)
     return bits
 

@@ -124,8 +124,20 @@ def shifted_cast(term: Term) -> Binary | None:
             return None
 
 
+def sum_above(term: Term) -> tuple[Term, int, Term] | None:
+    """Of `(above << bits) + below`: these three. Nothing is added to the low bits of `below`."""
+    match term:
+        case Binary(TermOp.ADD, Binary(TermOp.SHL, above, Number(bits)), below):
+            return above, bits, below
+        case _:
+            return None
+
+
 def gate_operands(term: Term) -> tuple[Term, ...]:
     """The terms that a term's gates take."""
+    parts = sum_above(term)
+    if parts is not None:
+        return parts[0], parts[2]
     shift = shifted_cast(term)
     return operands_of(term if shift is None else shift)
 

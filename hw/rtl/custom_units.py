@@ -10,7 +10,13 @@ from amaranth.utils import bits_for
 from tandem.hw.alu_terms import BITS, Binary, Cast, Name, Number, Term, TermOp, signed_bits
 from tandem.hw.config import HardwareConfig
 from tandem.hw.custom_operations import PARAMETER_BITS
-from tandem.hw.custom_stages import ParameterBits, gate_operands, shifted_cast, stage_terms
+from tandem.hw.custom_stages import (
+    ParameterBits,
+    gate_operands,
+    shifted_cast,
+    stage_terms,
+    sum_above,
+)
 from tandem.hw.rtl.alu import SHIFT_BITS
 from tandem.hw.rtl.block import Block
 from tandem.hw.rtl.saturation import nearest, overflows, saturated, shifted_bits
@@ -94,19 +100,8 @@ class CustomUnits(Block):
                 return self._parameter(self._terms.parameters[name], stage)
             case Name(name=name) if stage == 1:
                 return self.a if name == "a" else self.b
-            case Binary(TermOp.ADD, Binary(TermOp.SHL, high, Number(bits)), right) if (
-                self._terms.stages[term] == stage
-            ):
-                # No adder for the low bits, to which the shifted term adds nothing.
-                above = self._value(m, high, stage)
-                below = self._value(m, right, stage)
-                low = _low_bits(Cast(bits, False, right), below)
-                value = Cat(low, (below >> bits) + above).as_signed()
-                return self._signal(m, term, stage, value, "comb")
             case Binary() if self._terms.stages[term] == stage:
-                left = self._value(m, term.left, stage)
-                right = self._value(m, term.right, stage)
-                return self._signal(m, term, stage, _gates(term.op, left, right), "comb")
+                return self._signal(m, term, stage, self._binary(m, term, stage), "comb")
             case Cast(saturates=True) if self._terms.stages[term] == stage:
                 value = self._saturated(m, term, stage)
                 return self._signal(m, term, stage, value, "comb")
@@ -116,6 +111,15 @@ class CustomUnits(Block):
                 return self._signal(m, term, stage, _low_bits(term, value), "comb")
             case _:
                 return self._signal(m, term, stage, self._value(m, term, stage - 1), "sync")
+
+    def _binary(self, m: Module, term: Binary, stage: int) -> Value:
+        left, right = (self._value(m, part, stage) for part in gate_operands(term))
+        parts = sum_above(term)
+        if parts is None:
+            return _gates(term.op, left, right)
+        _, bits, below = parts
+        low = _low_bits(Cast(bits, False, below), right)
+        return Cat(low, (right >> bits) + left).as_signed()
 
     def _saturated(self, m: Module, term: Cast, stage: int) -> Value:
         """The nearest number, of a value, or of a value that is shifted, in one go."""
