@@ -48,6 +48,12 @@ def test_modes_and_parameters_of_a_program() -> None:
     assert last_parameters(columns, modes).tolist() == [-1, -1, 5, 5 + 20 + 6, -1, -1, -1, 0, -1]
 
 
+def test_the_first_instruction_of_a_program_may_set_the_mode() -> None:
+    program = [Requantise(active=True, par_base=3, par_factor_in=1), gemm(1, 2)]
+    columns = Program.from_instructions(EXTENDED, program).columns()
+    assert last_parameters(columns, active_modes(columns)).tolist() == [-1, 4]
+
+
 @given(kinds=st.lists(st.sampled_from([None, False, True]), min_size=1, max_size=9))
 def test_modes_one_by_one(kinds: list[bool | None]) -> None:
     """None is a GEMM."""

@@ -91,8 +91,14 @@ CASES: list[tuple[HardwareConfig, tuple[Word, ...], dict[Fault, list[int]]]] = [
     (EXTENDED, (b"\x05" + bytes(15), b"\x06" + bytes(15)), {}),
     (
         PYNQ,
-        (b"\x80\x02" + bytes(14), b"\x00\x03" + bytes(14), b"\x80\x03" + bytes(14)),
-        {Fault.MEMORY_ID: [1, 2]},
+        (
+            b"\x80\x02" + bytes(14),
+            b"\x00\x03" + bytes(14),
+            b"\x80\x03" + bytes(14),
+            # One row of one element, of a memory without a depth.
+            b"\x00\x03" + bytes(6) + b"\x01\x00\x01" + bytes(5),
+        ),
+        {Fault.MEMORY_ID: [1, 2, 3]},
     ),
     (
         PYNQ,
