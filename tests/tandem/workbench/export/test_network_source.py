@@ -111,7 +111,8 @@ def run(
 
 @HAS_CC
 def test_steps_one_behind_the_other(tmp_path: Path) -> None:
-    """Operands in the order of parameters, and a result that is a copy of another tensor."""
+    """Operands in the order of parameters, a result that is a copy of another tensor, and a profile
+    that counts runs and the time between two readings of a clock."""
     net = straight()
     source = source_of(
         *(net, [ADD, SCALE]),
@@ -121,13 +122,20 @@ def test_steps_one_behind_the_other(tmp_path: Path) -> None:
         embed_weights=False,
     )
     assert source.arena_bytes == 128
-    options = LibraryOptions(embed_weights=False)
+    options = LibraryOptions(embed_weights=False, profile=True)
     library = compiled(tmp_path, header_of(net, options), source, KERNELS)
+    clock = iter([5, 12, 20, 23])
+    now = ctypes.CFUNCTYPE(ctypes.c_uint64)(lambda: next(clock))
+    profile = (ctypes.c_uint64 * 5)(ctypes.cast(now, ctypes.c_void_p).value or 0, 0, 0, 0, 0)
     x, y = np.arange(4, dtype=np.int32), np.zeros(5, np.int32)
-    w = np.array([10, 20, 30, 40], np.int32)
-    run(library, [x], [y], 128, weights=bytes(16) + w.tobytes())
+    weights = bytes(16) + np.array([10, 20, 30, 40], np.int32).tobytes()
+    run(library, [x], [y], 128, profile, weights=weights)
     assert y.tolist() == [30, 10, 20, 30, 40]
     assert library.kernels_run() == 2
+    assert profile[1:] == [7, 3, 1, 1]
+    run(library, [x + 1], [y], 128, None, weights=weights)
+    assert y.tolist() == [33, 10, 20, 30, 40]
+    assert profile[1:] == [7, 3, 1, 1]
 
 
 def test_text_of_a_straight_network() -> None:
@@ -204,25 +212,6 @@ def test_threads_profiles_and_weights_in_a_file() -> None:
         'const char *const net_steps[NET_STEPS] = {\n    "add_step: add",\n'
         '    "scale_step: scale",\n};\n' in text
     )
-
-
-@HAS_CC
-def test_a_profile_counts_runs_and_the_time_between(tmp_path: Path) -> None:
-    net = straight()
-    source = source_of(net, [ADD, SCALE], ports=ports_of(net), weights={"w": 0})
-    weights = "const unsigned char net_weights[16] = {1, 0, 0, 0, 2, 0, 0, 0, 3};\n"
-    header = header_of(net, LibraryOptions(profile=True))
-    library = compiled(tmp_path, header, source, KERNELS + weights)
-    clock = iter([5, 12, 20, 23])
-    now = ctypes.CFUNCTYPE(ctypes.c_uint64)(lambda: next(clock))
-    profile = (ctypes.c_uint64 * 5)(ctypes.cast(now, ctypes.c_void_p).value or 0, 0, 0, 0, 0)
-    y = np.zeros(4, np.int32)
-    run(library, [np.zeros(4, np.int32)], [y], 128, profile)
-    assert y.tolist() == [3, 6, 9, 0]
-    assert profile[1:] == [7, 3, 1, 1]
-    run(library, [np.ones(4, np.int32)], [y], 128, None)
-    assert y.tolist() == [6, 9, 12, 3]
-    assert profile[3:] == [1, 1]
 
 
 # Functions ----------------------------------------------------------------------------------------
@@ -466,28 +455,19 @@ def heap_source(net: Manifest) -> tuple[NetworkSource, tuple[str, ...]]:
 
 @HAS_CC
 def test_recursion_and_cells(tmp_path: Path) -> None:
-    net = nested()
-    source, results = heap_source(net)
-    library = compiled(tmp_path, header_of(net, heap=results), source, NUMBERS)
-    heap = memory(1 << 16)
-    for n, size, ended in ((0, 256, 0), (1, 512, 0), (9, 4096, 0), (9, 256, 3), (900, 1 << 16, 3)):
-        y = np.full(1, -1, np.int64)
-        more = (ctypes.c_void_p(heap.ctypes.data), ctypes.c_size_t(size))
-        found = run(library, [np.array(n, np.int64)], [y], source.arena_bytes, *more)
-        assert (found, int(y[0])) == (ended, -1 if ended else comb(n + 2, 3))
-
-
-@HAS_CC
-def test_calls_that_wait_for_too_many(tmp_path: Path) -> None:
+    """A heap that is too small ends a run with 3; more than 1000 calls that wait with 1."""
     net = nested()
     source, results = heap_source(net)
     library = compiled(tmp_path, header_of(net, heap=results), source, NUMBERS)
     heap = memory(1 << 18)
-    more = (ctypes.c_void_p(heap.ctypes.data), ctypes.c_size_t(1 << 18))
-    for n, ended in ((999, 0), (1000, 1)):
+    for n, size, ended in (
+        *((0, 256, 0), (1, 512, 0), (9, 4096, 0), (9, 256, 3), (900, 1 << 16, 3)),
+        *((999, 1 << 18, 0), (1000, 1 << 18, 1)),
+    ):
         y = np.full(1, -1, np.int64)
-        assert run(library, [np.array(n, np.int64)], [y], source.arena_bytes, *more) == ended
-        assert int(y[0]) == (-1 if ended else comb(1001, 3))
+        more = (ctypes.c_void_p(heap.ctypes.data), ctypes.c_size_t(size))
+        found = run(library, [np.array(n, np.int64)], [y], source.arena_bytes, *more)
+        assert (found, int(y[0])) == (ended, -1 if ended else comb(n + 2, 3))
 
 
 # Streams ------------------------------------------------------------------------------------------
@@ -564,9 +544,8 @@ def test_tensors_in_the_memory_of_streams() -> None:
         "    s->since = now(s);\n"
         f"    tandem_put({machine}[1], 0, s->network->streams[0].memory + 512, 16);\n" in text
     )
-    net = manifest(
-        [*net.tensors, tensor("c", [4], "int8", Arena(96))], "x", "y", net.steps, net.arena_bytes
-    )
+    more = [tensor("c", [4], "int8", Arena(96)), tensor("d", [4], "int8", Arena(0))]
+    net = manifest([*net.tensors, *more], "x", "y", net.steps, net.arena_bytes)
     source = source_of(net, [K], ports=ports_of(net), streams=[STREAM, LAST], in_place=True)
     assert source.arena_bytes == 100
 
