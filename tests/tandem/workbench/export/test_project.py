@@ -100,10 +100,17 @@ def ran(program: Path, arrays: Mapping[str, NDArray[Any]]) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-@HAS_CC
-def test_outputs_are_compared(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program that compares."""
+    if shutil.which("cc") is None:
+        pytest.skip("there is no C compiler")
+    folder = tmp_path_factory.mktemp("program")
+    return built(folder, HEADER, f"(void)arena, (void)workspace;{NETWORK}")
+
+
+def test_outputs_are_compared(program: Path) -> None:
     """Of float32, a part of 1e-4 of the greatest element is allowed, of float64 one of 1e-10."""
-    program = built(tmp_path, HEADER, f"(void)arena, (void)workspace;{NETWORK}")
     assert ran(program, expected()) == (0, "as expected\n")
     for part, status in ((0.9e-4, 0), (1.1e-4, 1), (-1.1e-4, 1)):
         y = X + np.array([0, 0, 2 * part], np.float32)
@@ -125,10 +132,8 @@ def test_outputs_are_compared(tmp_path: Path) -> None:
     assert ran(program, expected(e=e))[0] == 1
 
 
-@HAS_CC
-def test_what_is_no_number_or_infinite_is_compared_too(tmp_path: Path) -> None:
+def test_what_is_no_number_or_infinite_is_compared_too(program: Path) -> None:
     """Such elements have to be the same, wherever they are, and no part of them is allowed."""
-    program = built(tmp_path, HEADER, f"(void)arena, (void)workspace;{NETWORK}")
     nan, inf = np.nan, np.inf
     for found, wanted, status in (
         ([1.5, 2, 3], [nan, 2, 3], 1),
@@ -199,6 +204,15 @@ def test_with_a_heap() -> None:
         '        printf("result %d, with a heap of %ld bytes\\n", (int)ended,\n'
         "            (long)NET_HEAP_BYTES);\n        return 1;\n    }\n" in text
     )
+
+
+def test_what_is_included() -> None:
+    """Limits of floats where floats are compared."""
+    integers = header_of(manifest(tensors(), "x", "m", []))
+    assert "#include <float.h>" in main_source(HEADER, checked=True, shapes={})
+    assert "#include <float.h>" not in main_source(HEADER, checked=False, shapes={})
+    assert "#include <float.h>" not in main_source(integers, checked=True, shapes={})
+    assert "reals_" not in main_source(integers, checked=True, shapes={})
 
 
 def test_with_an_accelerator() -> None:
