@@ -60,11 +60,11 @@ def test_marked_machines_have_their_names() -> None:
 
 
 def test_axes_have_units() -> None:
-    spec = front(objectives=(Objective.MILLISECONDS, Objective.ENERGY))
+    spec = front(objectives=(Objective.MILLISECONDS, Objective.ENERGY, Objective.AREA))
     encoding = layer_of(spec, "point", 0)["encoding"]
     assert encoding["x"]["title"] == f"{Objective.MILLISECONDS.value}, ms"
     assert encoding["x"]["scale"]["type"] == encoding["y"]["scale"]["type"] == "log"
-    assert [each["format"] for each in encoding["tooltip"][-2:]] == [",.3f", ",.3f"]
+    assert [each["format"] for each in encoding["tooltip"][-3:]] == [",.3f", ",.3f", ",.0f"]
     spec = front()
     tooltip = layer_of(spec, "point", 0)["encoding"]["tooltip"]
     assert [each["format"] for each in tooltip[-2:]] == [",.0f", ",.0f"]
