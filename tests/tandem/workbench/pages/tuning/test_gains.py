@@ -17,6 +17,7 @@ def test_bars() -> None:
         {"feature": "threads", "gain": 0.375, "text": "37.5%"},
     ]
     assert bars["encoding"]["x"]["scale"]["domain"] == [0, pytest.approx(0.6875)]
+    assert bars["encoding"]["x"]["scale"]["nice"] is False
     assert bars["encoding"]["y"]["sort"] == ["tiles", "threads"]
     assert layer_of(spec, "text")["encoding"]["text"]["field"] == "text"
     assert spec["height"] == 44

@@ -32,6 +32,7 @@ def test_bars_and_ticks() -> None:
         "text": "0.00%",
     }
     assert bars["encoding"]["x"]["scale"]["domain"] == [0, pytest.approx(1.1 * 0.5425)]
+    assert bars["encoding"]["x"]["scale"]["nice"] is False
     assert bars["encoding"]["y"]["sort"] == ["open", "done"]
     scale = bars["encoding"]["color"]["scale"]
     assert scale == {"domain": ["certified", "not certified"], "range": ["#009E73", "#B4BEC9"]}

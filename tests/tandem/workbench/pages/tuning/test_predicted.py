@@ -25,6 +25,7 @@ def test_points() -> None:
     assert line == [{"estimate": low, "measured": low}, {"estimate": high, "measured": high}]
     encoding = layer_of(spec, "point")["encoding"]
     assert encoding["x"]["scale"]["domain"] == encoding["y"]["scale"]["domain"] == [low, high]
+    assert (layer_of(spec, "point")["mark"]["filled"], encoding["x"]["scale"]["nice"]) == (True, False)
     assert fields(layer_of(spec, "point")) == ["layer", "choice", "estimate", "measured"]
     assert spec["height"] == 420
 

@@ -40,7 +40,7 @@ def test_the_bound_is_the_axis_begin() -> None:
     spec = progress_lines(task_report("a", searches=(COSTS,)))
     assert spec is not None
     y = layer_of(spec, "line")["encoding"]["y"]
-    assert y["scale"]["domain"] == [760.0, 1_640.0]
+    assert y["scale"] == {"domain": [760.0, 1_640.0], "nice": False}
     assert rows_of(spec, layer_of(spec, "rule")) == [{"best": 800.0, "text": "bound 800"}]
     assert layer_of(spec, "text")["encoding"]["text"]["field"] == "text"
     assert spec["height"] == 260
