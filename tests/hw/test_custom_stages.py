@@ -8,7 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tandem.hw.alu_terms import Binary, Cast, Name, Number, Term, TermOp, evaluate, names_of, parse_term
+from tandem.hw.alu_terms import (
+    Binary,
+    Cast,
+    Name,
+    Number,
+    Term,
+    TermOp,
+    evaluate,
+    names_of,
+    parse_term,
+)
 from tandem.hw.custom_operations import CustomOperation
 from tandem.hw.custom_stages import (
     ParameterBits,
@@ -90,7 +100,9 @@ def test_parameters_are_named_by_their_bits() -> None:
     first = operation("a + b >> shift", "ONE", shift="uint5")
     second = operation("(a + b >> by) - low", "TWO", by="uint5", low="int8")
     found = stage_terms({6: first, 7: second}, 1)
-    assert {name: (each.lowest, each.parameter.name) for name, each in found.parameters.items()} == {
+    assert {
+        name: (each.lowest, each.parameter.name) for name, each in found.parameters.items()
+    } == {
         "uint5_0": (0, "by"),
         "int8_5": (5, "low"),
     }

@@ -124,7 +124,11 @@ def test_a_field_that_would_straddle_starts_at_the_next_word(
 def test_other_words() -> None:
     config = machine(Feature.REQUANTISE, Feature.COMPRESSED_WEIGHTS)
     found = places(requantise_layout(config))
-    assert (found["scale"], found["par_base"], found["par_factor_in"]) == ((24, 24), (48, 5), (58, 5))
+    assert (found["scale"], found["par_base"], found["par_factor_in"]) == (
+        (24, 24),
+        (48, 5),
+        (58, 5),
+    )
     assert [(each.name, each.lsb, each.width) for each in table_layout(config)][5:] == [
         ("upper_half", 7, 1),
         ("entries_low", 8, 32),

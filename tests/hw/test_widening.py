@@ -21,9 +21,7 @@ ONE, TWO, FOUR, SCALED = Coding
         (32, (2, 1, 1, 1), (4, 4, 2, 2)),
     ],
 )
-def test_steps_of_a_beat(
-    banks: int, steps: tuple[int, ...], fill: tuple[int, ...]
-) -> None:
+def test_steps_of_a_beat(banks: int, steps: tuple[int, ...], fill: tuple[int, ...]) -> None:
     """A beat of codes of 1, 2 and 4 bits fills 8, 4 and 2 banks, at most four a cycle."""
     widening = Widening(banks, 1, 16)
     assert tuple(widening.steps(coding) for coding in Coding) == steps

@@ -67,7 +67,11 @@ def test_a_run_without_time(capsys: pytest.CaptureFixture[str]) -> None:
     loaded = found.work.loaded | {MemoryId.INP: 1_024, MemoryId.WGT: 64}
     found = replace(found, work=replace(found.work, loaded=loaded))
     text = lines(found, capsys)
-    assert text[1:4] == ["cycles -", "instructions 1,500 GEMM, 1 FINISH", "bytes loaded 64 WGT, 1,024 INP"]
+    assert text[1:4] == [
+        "cycles -",
+        "instructions 1,500 GEMM, 1 FINISH",
+        "bytes loaded 64 WGT, 1,024 INP",
+    ]
     assert len(text) == 7
 
 

@@ -27,12 +27,14 @@ def test_two_engines() -> None:
 
 @pytest.mark.parametrize("text", ["rtl", "rtl,", ",rtl", "a,b,c", ""])
 def test_texts_that_are_not_two(text: str) -> None:
-    with pytest.raises(typer.BadParameter, match=f"^'{text}' is not two engines, such as rtl,cycle"):
+    with pytest.raises(
+        typer.BadParameter, match=f"^'{text}' is not two engines, such as rtl,cycle"
+    ):
         parse_engines(text)
 
 
 def test_one_engine_twice() -> None:
-    with pytest.raises(typer.BadParameter, match="^'rtl, rtl' is one engine twice: name two"):
+    with pytest.raises(typer.BadParameter, match=r"^'rtl, rtl' is one engine twice: name two"):
         parse_engines("rtl, rtl")
 
 

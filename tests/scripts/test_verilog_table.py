@@ -33,7 +33,9 @@ def test_modules_and_their_lines() -> None:
     assert [*module_lines("")] == []
 
 
-def test_files_of_a_design(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_of_a_design(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     design = SimpleNamespace(
         files={"top.v": TEXT, "part.v": "module part(a);\n" + "\n" * 1200 + "endmodule\n"},

@@ -326,7 +326,10 @@ def _compare(dtypes: Set[str]) -> Iterator[str]:
         yield "        double size = wanted < 0 ? -wanted : wanted;"
         yield "        double error = (double)found[i] - (double)wanted;"
         yield "        if (size > greatest && size <= DBL_MAX) greatest = size;"
-        yield "        if (found[i] == wanted || (found[i] != found[i] && wanted != wanted)) continue;"
+        yield (
+            "        if (found[i] == wanted || (found[i] != found[i] && wanted != wanted)) "
+            "continue;"
+        )
         yield "        if (error < 0) error = -error;"
         yield "        /* An error that is no number is greater than all others. */"
         yield "        if (worst == worst && !(error <= worst)) worst = error;"

@@ -78,9 +78,7 @@ def test_a_chain_through_all_units() -> None:
 
 def test_the_earliest_that_can_start_is_next() -> None:
     """The GEMM at 0 waits for the LOAD at 3; the STORE does not."""
-    found = order(
-        with_tokens(GEMM, "pop_prev"), STORE, LOAD, with_tokens(LOAD, "push_next"), GEMM
-    )
+    found = order(with_tokens(GEMM, "pop_prev"), STORE, LOAD, with_tokens(LOAD, "push_next"), GEMM)
     assert found.sequence.tolist() == [1, 2, 3, 0, 4]
     assert found.clocks[0].tolist() == [2, 0, 0]
     assert found.clocks[4].tolist() == [2, 1, 0]

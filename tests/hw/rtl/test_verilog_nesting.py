@@ -108,7 +108,9 @@ def test_conditions_and_next_values_of_registers() -> None:
         ("r[3:0] <= _0_;", "wire [3:0] _0_;"),
     ):
         value = "v[2:0] & w[2:0]" if "[2:0]" in wire else "v & w"
-        found = nested(lines[0], wire, f"assign _0_ = {value};", "always @(posedge clk)", f"  {use}")
+        found = nested(
+            lines[0], wire, f"assign _0_ = {value};", "always @(posedge clk)", f"  {use}"
+        )
         assert found[0] == f"_0_ = {value};"
 
 

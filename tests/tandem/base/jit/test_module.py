@@ -86,9 +86,7 @@ def test_a_function_in_llvms_language() -> None:
         (2, math.inf, 0, (math.inf, 0, 2**64 - 2)),
     ],
 )
-def test_leaves_of_each_kind(
-    a: int, x: float, flag: int, expected: tuple[float, int, int]
-) -> None:
+def test_leaves_of_each_kind(a: int, x: float, flag: int, expected: tuple[float, int, int]) -> None:
     found = ran(text_of(Source(mixed), INT, FLOAT, BOOL), a, bits(x), flag, 99)
     assert found[:4] == [bits(expected[0]), expected[1], expected[2], 99]
 
@@ -101,8 +99,12 @@ def test_a_result_of_no_leaves() -> None:
 
 def test_results_of_several_leaves_are_structures() -> None:
     text = text_of(Source(mixed), INT, FLOAT, BOOL)
-    assert "define internal {double, i1, i64} @mixed.0(i64 %p0, double %p1, i1 %p2) nounwind" in text
-    parts = [line.strip().partition(" = ")[2] for line in text.splitlines() if "extractvalue" in line]
+    assert (
+        "define internal {double, i1, i64} @mixed.0(i64 %p0, double %p1, i1 %p2) nounwind" in text
+    )
+    parts = [
+        line.strip().partition(" = ")[2] for line in text.splitlines() if "extractvalue" in line
+    ]
     assert [part.rpartition(", ")[2] for part in parts[:3]] == ["0", "1", "2"]
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tandem.hw.config_files import load_config
-from tandem.hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Unit, pack_uops
 from tandem.hw.header import c_header
+from tandem.hw.isa import AluOp, Assembler, Loop, MemoryId, MicroOp, Unit, pack_uops
 from tandem.runtime.artifact import Input, Output, PlacedTensor
 from tandem.sim.driven.registers import EngineMachine
 from tandem.sim.engines import make_engine
@@ -123,5 +122,7 @@ def test_compilers_that_fail(exported: Exported) -> None:
 )
 def test_choices_that_it_has_not(exported: Exported, options: LibraryOptions) -> None:
     header = replace(exported.header, options=options)
-    with pytest.raises(ExportError, match=r"^a library with threads, profiles or a file of weights"):
+    with pytest.raises(
+        ExportError, match=r"^a library with threads, profiles or a file of weights"
+    ):
         HostedLibrary(replace(exported, header=header), machine())

@@ -143,13 +143,14 @@ def test_text_of_a_straight_network() -> None:
     source = source_of(net, [ADD, SCALE], ports=ports_of(net), weights={"w": 0})
     lines = source.text(header_of(net)).splitlines()
     assert lines[:2] == ["/* net: made by Tandem. See net.h. */", '#include "net.h"']
-    begin = lines.index("/* Kernels: operands, a workspace, and what launches parallel loops: " +
-                        "nothing here. */")
+    begin = lines.index(
+        "/* Kernels: operands, a workspace, and what launches parallel loops: " + "nothing here. */"
+    )
     assert lines[begin - 2 : begin + 3] == [
         "extern const unsigned char net_weights[];",
         "",
         lines[begin],
-        'void net_kernel_add(const void *, const void *, void *, void *, void *) '
+        "void net_kernel_add(const void *, const void *, void *, void *, void *) "
         '__asm__("kernel_add");',
         'void net_kernel_scale(void *, const void *, void *, void *) __asm__("kernel_scale");',
     ]
@@ -207,7 +208,10 @@ def test_threads_profiles_and_weights_in_a_file() -> None:
         "    void *workspace;\n    const unsigned char *weights;\n    void *launcher;\n"
         "    struct net_profile *profile;\n    uint64_t since;\n" in text
     )
-    assert "    s->weights = weights;\n    s->launcher = launcher;\n    s->profile = profile;\n" in text
+    assert (
+        "    s->weights = weights;\n    s->launcher = launcher;\n    s->profile = profile;\n"
+        in text
+    )
     assert (
         'const char *const net_steps[NET_STEPS] = {\n    "add_step: add",\n'
         '    "scale_step: scale",\n};\n' in text

@@ -226,7 +226,9 @@ def test_with_an_accelerator() -> None:
         '    printf("cycles %llu\\n", (unsigned long long)network.cycles);\n' in text
     )
     assert "static int failed(" in text
-    assert "    int wrong = 0;\n    const struct tandem_platform *platform = board_platform();" in text
+    assert (
+        "    int wrong = 0;\n    const struct tandem_platform *platform = board_platform();" in text
+    )
     text = main_source(replace(header, heap=("enum;",)), checked=False, shapes={})
     assert (
         f"    const enum net_result ended = {call}, aligned(heap), NET_HEAP_BYTES);\n"
@@ -288,9 +290,7 @@ def test_a_makefile_of_everything() -> None:
         options=LibraryOptions(threads=2),
     )
     files = files_of(header, Format.ELF, checked=False)
-    assert [*files] == [
-        *("net_threads.h", "net_threads.c", "main.c", "Makefile", "CMakeLists.txt")
-    ]
+    assert [*files] == [*("net_threads.h", "net_threads.c", "main.c", "Makefile", "CMakeLists.txt")]
     lines = files["Makefile"].splitlines()
     assert lines[2].endswith("runs it once, whose outputs are printed")
     made = "net.o net_threads.o tandem.o tandem_bare.o"
@@ -301,7 +301,9 @@ def test_a_makefile_of_everything() -> None:
         "net.o main.o: net.h",
     ]
     assert "main: main.o check.o board.o libnet.a" in lines
-    assert "\t$(CC) $(CFLAGS) $(LDFLAGS) -o $@ main.o check.o board.o libnet.a -lm -pthread" in lines
+    assert (
+        "\t$(CC) $(CFLAGS) $(LDFLAGS) -o $@ main.o check.o board.o libnet.a -lm -pthread" in lines
+    )
     # Objects that came with the library stay.
     assert lines[-1] == f"\trm -f main libnet.a main.o board.o {made}"
     assert files["CMakeLists.txt"] == (
@@ -328,6 +330,7 @@ def test_cmake_assembles() -> None:
     assert "target_link_libraries(net_check net m)\n" in text
     assert "project(net C ASM)\nadd_library(net STATIC net.c net_weights.S\n" in text
     assert "set_source_files" not in files_of(HEADER, Format.C)["CMakeLists.txt"]
-    assert "\trm -f main libnet.a main.o check.o net.o net_weights.o\n" in (
-        files_of(HEADER, Format.C)["Makefile"]
+    assert (
+        "\trm -f main libnet.a main.o check.o net.o net_weights.o\n"
+        in (files_of(HEADER, Format.C)["Makefile"])
     )

@@ -18,11 +18,18 @@ from tandem.workbench.pages.template import (
     whole,
 )
 
+TIMES = "\N{MULTIPLICATION SIGN}"
+
 
 def test_numbers_that_may_be_unknown() -> None:
     assert [whole(each) for each in (None, 0, 999, 1000)] == [NONE, "0", "999", "1,000"]
     assert [share(each) for each in (None, 0.0, 0.12345, 1)] == [NONE, "0.0%", "12.3%", "100.0%"]
-    assert [times(each) for each in (None, 0.0, 1.005, 2)] == [NONE, "0.00×", "1.00×", "2.00×"]
+    assert [times(each) for each in (None, 0.0, 1.005, 2)] == [
+        NONE,
+        f"0.00{TIMES}",
+        f"1.00{TIMES}",
+        f"2.00{TIMES}",
+    ]
     assert [cost(each) for each in (inf, nan, 1234.5, 0.0)] == [NONE, NONE, "1,234", "0"]
 
 
@@ -57,9 +64,6 @@ def test_short_numbers(value: int, text: str) -> None:
     assert short(value) == text
 
 
-FRAME = '{% extends "frame.html" %}{% block content %}'
-
-
 def test_a_page_has_its_style_and_what_made_it() -> None:
     text = render_template(
         '{% extends "frame.html" %}', command="tandem <run> & go", versions=[("tool", "1.2")]
@@ -73,8 +77,10 @@ def test_a_page_has_its_style_and_what_made_it() -> None:
 
 
 def test_filters_and_undefined_names() -> None:
-    text = "{{ n|whole }} {{ s|share }} {{ s|times }} {{ n|short }} {{ s|milliseconds }} {{ s|cost }}"
-    assert render_template(text, n=1500, s=0.5) == "1,500 50.0% 0.50× 1.5 k 0.5 ms 0"
+    text = (
+        "{{ n|whole }} {{ s|share }} {{ s|times }} {{ n|short }} {{ s|milliseconds }} {{ s|cost }}"
+    )
+    assert render_template(text, n=1500, s=0.5) == f"1,500 50.0% 0.50{TIMES} 1.5 k 0.5 ms 0"
     assert render_template("{{ text }}", text="<b>") == "&lt;b&gt;"
     with pytest.raises(UndefinedError, match="'nobody' is undefined"):
         render_template("{{ nobody }}")

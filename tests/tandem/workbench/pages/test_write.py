@@ -43,9 +43,7 @@ def test_libraries_that_are_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path:
             check()
 
 
-def test_the_renderer_lies_beside_the_page(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_renderer_lies_beside_the_page(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     renderer = ModuleType("somewhere.render")
     renderer.render = lambda page: f"<p>{page.command}</p>"  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "somewhere", ModuleType("somewhere"))

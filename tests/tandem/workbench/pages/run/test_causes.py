@@ -57,7 +57,12 @@ def test_pairs_say_which_is_which() -> None:
     spec = cause_bars(BOTH)
     labels = rows_of(spec, layer_of(spec, "text"))
     texts = [(each["layer"], each["text"]) for each in labels]
-    assert texts == [("a", "without: 60"), ("a", "with: 40"), ("b", "without: 40"), ("b", "with: 5")]
+    assert texts == [
+        ("a", "without: 60"),
+        ("a", "with: 40"),
+        ("b", "without: 40"),
+        ("b", "with: 5"),
+    ]
     assert fields(layer_of(spec, "bar"))[1] == "hiding"
     assert spec["height"] == 2 * 26
 

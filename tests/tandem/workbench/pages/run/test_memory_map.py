@@ -31,7 +31,12 @@ def test_boxes() -> None:
     # In the order of kinds, whatever that of areas.
     order = ["inputs", "outputs", "weights", "instructions"]
     assert box["encoding"]["y"]["sort"] == box["encoding"]["color"]["scale"]["domain"] == order
-    assert box["encoding"]["color"]["scale"]["range"] == ["#56B4E9", "#CC79A7", "#0072B2", "#9AA1A9"]
+    assert box["encoding"]["color"]["scale"]["range"] == [
+        "#56B4E9",
+        "#CC79A7",
+        "#0072B2",
+        "#9AA1A9",
+    ]
     assert spec["height"] == 120
 
 

@@ -10,7 +10,7 @@ from tests.support.compiler.search.search_points import point, points, search_pa
 
 def test_front_and_valid_machines() -> None:
     page = search_page()
-    first, second, third, unable, last = points()
+    first, second, third, _, last = points()
     assert page.front == (second, first)
     assert page.valid == (first, second, third, last)
     assert page.values(first) == (9_000, 500.0)

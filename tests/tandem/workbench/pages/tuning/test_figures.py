@@ -25,4 +25,8 @@ def test_charts_without_data_are_left_out() -> None:
     assert figures(tuning_page(tasks=(unmeasured("a"),))) == ()
     # Numbers are those of tasks, not of charts; one task with data is enough.
     tasks = (unmeasured("a"), task_report("b"))
-    assert [each.key for each in figures(tuning_page(tasks=tasks))] == ["gaps", "predicted", "task-2"]
+    assert [each.key for each in figures(tuning_page(tasks=tasks))] == [
+        "gaps",
+        "predicted",
+        "task-2",
+    ]

@@ -14,7 +14,9 @@ def test_points() -> None:
     second = task_report("b", best=20.0, points=(Point(10.0, 20.0, "c"), Point(50.0, 40.0, "d")))
     spec = predicted_points([first, second])
     points = rows_of(spec, layer_of(spec, "point"))
-    assert [(each["layer"], each["kind"], each["estimate"], each["measured"]) for each in points] == [
+    assert [
+        (each["layer"], each["kind"], each["estimate"], each["measured"]) for each in points
+    ] == [
         ("a", "other", 1_500.0, 1_300.0),
         ("b", "other", 50.0, 40.0),
         ("a", "best of its layer", 990.0, 1_000.0),
@@ -25,7 +27,10 @@ def test_points() -> None:
     assert line == [{"estimate": low, "measured": low}, {"estimate": high, "measured": high}]
     encoding = layer_of(spec, "point")["encoding"]
     assert encoding["x"]["scale"]["domain"] == encoding["y"]["scale"]["domain"] == [low, high]
-    assert (layer_of(spec, "point")["mark"]["filled"], encoding["x"]["scale"]["nice"]) == (True, False)
+    assert (layer_of(spec, "point")["mark"]["filled"], encoding["x"]["scale"]["nice"]) == (
+        True,
+        False,
+    )
     assert fields(layer_of(spec, "point")) == ["layer", "choice", "estimate", "measured"]
     assert spec["height"] == 420
 
