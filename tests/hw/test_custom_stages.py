@@ -64,6 +64,9 @@ def test_the_slowest_stage_is_as_fast_as_can_be() -> None:
     assert (by_operator(three)["*"], by_operator(three)["min"], three.slowest) == (1, 3, 8)
     four = staged(4, text, n="uint4")
     assert ([*by_operator(four).values()], four.slowest) == ([1, 1, 2, 3, 4], 7)
+    # An operator is behind the later one of its operands.
+    late = staged(2, "(a * int16(b) + b) & (a ^ b)")
+    assert by_operator(late) == {"int16": 1, "*": 1, "+": 2, "^": 1, "&": 2}
     # No stage is faster than its slowest operator.
     assert staged(9, text, n="uint4").slowest == 7
 

@@ -15,8 +15,8 @@ Access = tuple[int, int, int, int, bool]
 
 def pieces(*accesses: Access) -> DramPieces:
     first, stride, rows, length, stores = zip(*accesses, strict=True)
-    numbers = (np.array(column, np.int64) for column in (first, stride, rows, length))
-    return pieces_of(Rectangles(*numbers, stores=np.array(stores)))
+    columns = [np.array(column, np.int64) for column in (first, stride, rows, length)]
+    return pieces_of(Rectangles(columns[0], columns[1], columns[2], columns[3], np.array(stores)))
 
 
 def sets_of(found: DramPieces) -> list[list[tuple[int, int]]]:

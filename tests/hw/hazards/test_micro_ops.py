@@ -76,7 +76,7 @@ def gemm(begin: int, end: int) -> Gemm:
 
 def test_kernels_of_a_program() -> None:
     """Distinct ones once, as the LOADs before each user left the memory."""
-    program = [
+    program: list[Instruction] = [
         gemm(0, 1),
         replace(LOAD, x_size=3),
         gemm(0, 2),
@@ -100,7 +100,12 @@ def test_kernels_of_a_program() -> None:
 
 
 def test_the_greatest_reason_counts() -> None:
-    program = [replace(LOAD, dram_base=15, x_size=2), gemm(0, 1), gemm(0, 2), gemm(1, 3)]
+    program: list[Instruction] = [
+        replace(LOAD, dram_base=15, x_size=2),
+        gemm(0, 1),
+        gemm(0, 2),
+        gemm(1, 3),
+    ]
     _, which = kernels_of(TINY, source(*program), np.array([0]), np.array([1, 2, 3]))
     worst = max(Unknown.BEYOND_IMAGE, Unknown.UNLOADED)
     assert which.tolist() == [0, -Unknown.BEYOND_IMAGE, -worst]

@@ -49,7 +49,7 @@ def test_modes_and_parameters_of_a_program() -> None:
 
 
 def test_the_first_instruction_of_a_program_may_set_the_mode() -> None:
-    program = [Requantise(active=True, par_base=3, par_factor_in=1), gemm(1, 2)]
+    program: list[Instruction] = [Requantise(active=True, par_base=3, par_factor_in=1), gemm(1, 2)]
     columns = Program.from_instructions(EXTENDED, program).columns()
     assert last_parameters(columns, active_modes(columns)).tolist() == [-1, 4]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from ctypes import c_int64
 
 import pytest
 
@@ -25,10 +26,6 @@ def test_versions_follow_from_names_and_places(monkeypatch: pytest.MonkeyPatch) 
     assert re.fullmatch("[0-9a-f]{64}", before)
     assert state_version() == before
 
-    class Other(NetworkState):
-        """With one more field."""
-
-        _fields_ = (("more", NetworkState._fields_[0][1]),)
-
-    monkeypatch.setattr(network_state, "NetworkState", Other)
+    other = type("Other", (NetworkState,), {"_fields_": (("more", c_int64),)})
+    monkeypatch.setattr(network_state, "NetworkState", other)
     assert state_version() != before

@@ -53,10 +53,19 @@ def manifest(
     forms: Sequence[Form] = (),
 ) -> Manifest:
     """A network `net`; the model calls its inputs and results as tensors are called."""
+    given, found = (
+        tuple(Port(each, each) for each in names.split()) for names in (inputs, results)
+    )
+    provenance = Provenance("models/net.onnx")
     return Manifest(
-        *("net", Provenance("models/net.onnx"), (*tensors,)),
-        *(tuple(Port(name, name) for name in names.split()) for names in (inputs, results)),
-        *((*steps,), arena_bytes, (*functions,)),
+        "net",
+        provenance,
+        (*tensors,),
+        given,
+        found,
+        (*steps,),
+        arena_bytes,
+        (*functions,),
         forms=(*forms,),
     )
 

@@ -42,7 +42,7 @@ def search(*rows: tuple[Any, ...]) -> Search:
 def test_the_front_is_by_the_first_objective() -> None:
     found = search(*ROWS)
     assert [row["machine"] for row in found.front] == ["c", "e", "a"]
-    assert found.front_machines == ("C", "E", "A")
+    assert [str(each) for each in found.front_machines] == ["C", "E", "A"]
     assert found.front.columns == COLUMNS
 
 

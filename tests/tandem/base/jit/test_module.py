@@ -129,7 +129,7 @@ def test_names_of_functions_are_plain() -> None:
     assert f"@{name}(" in text
 
 
-def total(values: Array, a: int) -> int:  # type: ignore[valid-type]  # its type is given below
+def total(values: Array, a: int) -> int:
     return a
 
 

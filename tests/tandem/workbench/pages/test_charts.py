@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import altair as alt
 
 from tandem.workbench.pages.charts import INK, data, layer_axis, short_axis, spec_of
@@ -20,8 +22,8 @@ def test_a_chart_as_json() -> None:
 
 
 def test_axes() -> None:
-    found = layer_axis(("b", "a")).to_dict()
+    found: Any = layer_axis(("b", "a")).to_dict()
     assert (found["field"], found["sort"]) == ("layer", ["b", "a"])
-    axis = short_axis("bytes").to_dict()
+    axis: Any = short_axis("bytes").to_dict()
     assert (axis["format"], axis["title"]) == ("~s", "bytes")
     assert axis["labelExpr"] == "datum.value ? datum.label : '0'"
