@@ -104,7 +104,7 @@ def test_parameters_are_named_by_their_bits() -> None:
     second = operation("(a + b >> by) - low", "TWO", by="uint5", low="int8")
     found = stage_terms({6: first, 7: second}, 1)
     assert {
-        name: (each.lowest, each.parameter.name) for name, each in found.parameters.items()
+        name: (bits.lowest, bits.parameter.name) for name, bits in found.parameters.items()
     } == {
         "uint5_0": (0, "by"),
         "int8_5": (5, "low"),
@@ -162,10 +162,10 @@ def test_terms_stay_equal(a: int, b: int, immediate: int) -> None:
         own = operation(result, name, **parameters)
         found = stage_terms({5: own}, 2)
         values = {"a": a, "b": b}
-        for bits, each in found.parameters.items():
-            part = immediate >> each.lowest & (1 << each.parameter.width) - 1
-            sign = 1 << each.parameter.width - 1 if each.parameter.signed else 0
-            values[bits] = (part ^ sign) - sign
+        for named, bits in found.parameters.items():
+            part = immediate >> bits.lowest & (1 << bits.parameter.width) - 1
+            sign = 1 << bits.parameter.width - 1 if bits.parameter.signed else 0
+            values[named] = (part ^ sign) - sign
         term: Term = found.results[5]
         whole = evaluate(term, values)
         assert (whole + 2**31) % 2**32 - 2**31 == own.apply(a, b, immediate)

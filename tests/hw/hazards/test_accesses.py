@@ -167,6 +167,11 @@ def test_what_is_not_known() -> None:
         ((LOAD, STORE, GEMM), []),
         ((STORE, replace(LOAD, dram_base=2), GEMM), [2]),
         ((STORE, replace(LOAD, dram_base=3), GEMM), []),
+        # In the gap between two rows of the STORE.
+        (
+            (replace(STORE, y_size=2, x_size=1, x_stride=4), replace(LOAD, dram_base=2), GEMM),
+            [],
+        ),
         ((LOAD, STORE, replace(LOAD, sram_base=1, dram_base=3), GEMM), []),
     ],
 )

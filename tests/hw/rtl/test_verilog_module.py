@@ -51,8 +51,8 @@ def test_a_module() -> None:
     # `bit` is a word of SystemVerilog: only escaped names change, and those were plain.
     assert found.original == {"bus.data": "bus_data"}
     kinds = [
-        (each.name, each.width, each.is_register, each.direction, each.words)
-        for each in found.signals.values()
+        (signal.name, signal.width, signal.is_register, signal.direction, signal.words)
+        for signal in found.signals.values()
     ]
     assert kinds == [
         ("clk", 1, False, "input", 0),

@@ -17,7 +17,7 @@ SHAPES = {"k": (1, 2, 4, 3), "v": (1, 2, 4, 3)}
 ROWS = {name: np.full((1, 2, 2, 3), number, np.float32) for number, name in enumerate("kv", 5)}
 
 
-class Resident:
+class Placed:
     """Memory of integers, with 10 bytes a row."""
 
     call_bytes = 77
@@ -44,7 +44,7 @@ class Function:
 def made(monkeypatch: pytest.MonkeyPatch, *own: str) -> tuple[Cache, list[Any]]:
     """The cache of functions, and these."""
     functions = [Function((*names.split(),), str(at)) for at, names in enumerate(own)]
-    monkeypatch.setattr(caches, "ResidentCache", Resident)
+    monkeypatch.setattr(caches, "ResidentCache", Placed)
     monkeypatch.setattr(caches, "resident_rows", lambda function: dict.fromkeys(function.own))
     executors = {function: function for function in functions}
     artifact = SimpleNamespace(cache_shapes=SHAPES)

@@ -74,8 +74,8 @@ def test_totals() -> None:
         ("all layers", "without: 100"),
         ("all layers", "with: 45"),
     ]
-    parts = [(each["hiding"], each["cause"], each["cycles"], each["share"])
-             for each in rows_of(spec, layer_of(spec, "bar"))]  # fmt: skip
+    bars = rows_of(spec, layer_of(spec, "bar"))
+    parts = [(row["hiding"], row["cause"], row["cycles"], row["share"]) for row in bars]
     assert parts == [
         ("without", Cause.GEMM.value, 40, 0.4),
         ("without", Cause.RESET.value, 40, 0.4),

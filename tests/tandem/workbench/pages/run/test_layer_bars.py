@@ -23,9 +23,8 @@ def test_utilisation_of_layers_that_multiply() -> None:
     assert spec["height"] == 16
     assert layer_of(spec, "bar")["encoding"]["x"]["scale"]["domain"] == [0, 1]
     spec = utilization_bars(PAIR)
-    assert [
-        (each["hiding"], each["utilisation"]) for each in rows_of(spec, layer_of(spec, "bar"))
-    ] == [
+    bars = rows_of(spec, layer_of(spec, "bar"))
+    assert [(row["hiding"], row["utilisation"]) for row in bars] == [
         ("without", 0.125),
         ("with", 0.25),
     ]

@@ -14,9 +14,7 @@ def test_points() -> None:
     second = task_report("b", best=20.0, points=(Point(10.0, 20.0, "c"), Point(50.0, 40.0, "d")))
     spec = predicted_points([first, second])
     points = rows_of(spec, layer_of(spec, "point"))
-    assert [
-        (each["layer"], each["kind"], each["estimate"], each["measured"]) for each in points
-    ] == [
+    assert [(row["layer"], row["kind"], row["estimate"], row["measured"]) for row in points] == [
         ("a", "other", 1_500.0, 1_300.0),
         ("b", "other", 50.0, 40.0),
         ("a", "best of its layer", 990.0, 1_000.0),
