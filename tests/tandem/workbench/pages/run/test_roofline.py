@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tandem.workbench.pages.charts import ChartSpec
 from tandem.workbench.pages.run.layer_rows import rows
 from tandem.workbench.pages.run.roofline import LayerRun, layer_runs, roofline
 from tandem.workbench.pages.run.style import Hiding
@@ -19,6 +20,14 @@ RUNS = [
 """Of 64 multipliers and 16 bytes a cycle: the ridge is at 4 products a byte."""
 
 
+@pytest.fixture(scope="module")
+def spec() -> ChartSpec:
+    """The chart of these runs."""
+    found = roofline(RUNS, 64, 16)
+    assert found is not None
+    return found
+
+
 def test_runs_of_layers() -> None:
     found = layer_runs(rows(page())[:1])
     assert [(run.layer, run.hiding, run.cycles) for run in found] == [
@@ -28,9 +37,7 @@ def test_runs_of_layers() -> None:
     assert (found[1].macs, found[1].loaded, found[1].stored) == (8_765_432, 54_321, 1024)
 
 
-def test_points_are_by_the_busier_direction() -> None:
-    spec = roofline(RUNS, 64, 16)
-    assert spec is not None
+def test_points_are_by_the_busier_direction(spec: ChartSpec) -> None:
     points = rows_of(spec, layer_of(spec, "point"))
     assert points == [
         {
@@ -66,9 +73,7 @@ def test_points_are_by_the_busier_direction() -> None:
     assert layer_of(spec, "line", 1)["encoding"]["detail"]["field"] == "layer"
 
 
-def test_roof_and_axes() -> None:
-    spec = roofline(RUNS, 64, 16)
-    assert spec is not None
+def test_roof_and_axes(spec: ChartSpec) -> None:
     line = layer_of(spec, "line")
     assert [(at["intensity"], at["rate"]) for at in rows_of(spec, line)] == [
         (1.0, 16.0),
@@ -97,25 +102,19 @@ def test_names_stand_beside_points_with_latency_hiding() -> None:
     assert [each["layer"] for each in rows_of(spec, layer_of(spec, "text", 2))] == ["a", "b"]
 
 
-@pytest.mark.parametrize(
-    "run",
-    [
+def test_layers_without_a_point() -> None:
+    without = [
         LayerRun("no products", WITH, 0, 10, 10, 10),
         LayerRun("no bytes", WITH, 10, 0, 0, 10),
         LayerRun("no time", WITH, 10, 10, 10, None),
         LayerRun("no cycles", WITH, 10, 10, 10, 0),
-    ],
-)
-def test_layers_without_a_point(run: LayerRun) -> None:
-    assert roofline([run], 64, 16) is None
-    spec = roofline([run, *RUNS[2:]], 64, 16)
+    ]
+    for run in without:
+        assert roofline([run], 64, 16) is None
+    spec = roofline([*without, *RUNS[2:]], 64, 16)
     assert spec is not None
     assert [each["layer"] for each in rows_of(spec, layer_of(spec, "point"))] == ["b"]
-
-
-def test_one_kind_of_run_has_no_legend() -> None:
-    spec = roofline(RUNS[2:], 64, 16)
-    assert spec is not None
+    # One kind of run has no legend.
     encoding = layer_of(spec, "point")["encoding"]
     assert encoding["color"]["legend"] is encoding["shape"]["legend"] is None
     assert "hiding" not in fields(layer_of(spec, "point"))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tandem.compiler.search.objectives import Objective
 from tandem.workbench.pages.charts import ChartSpec
 from tandem.workbench.pages.search.figures import figures, progress_chart
@@ -16,6 +18,12 @@ def front(**changes: Any) -> ChartSpec:
     found = figures(search_page(**changes))[0]
     assert (found.key, found.leads) == ("front", True)
     return found.spec
+
+
+@pytest.fixture(scope="module")
+def drawn() -> ChartSpec:
+    """The front of the page's machines."""
+    return front()
 
 
 def test_which_charts_there_are() -> None:
@@ -31,9 +39,9 @@ def test_which_charts_there_are() -> None:
     assert figures(alone) == ()
 
 
-def test_points_of_the_front_and_the_rest() -> None:
+def test_points_of_the_front_and_the_rest(drawn: ChartSpec) -> None:
     """The machine that cannot run is in neither; the front is by its first objective."""
-    spec = front()
+    spec = drawn
     rest = rows_of(spec, layer_of(spec, "point", 0))
     assert [each["cycles"] for each in rest] == [9_500, 6_000]
     line = rows_of(spec, layer_of(spec, "line"))
@@ -48,8 +56,8 @@ def test_points_of_the_front_and_the_rest() -> None:
     assert spec["height"] == 420
 
 
-def test_marked_machines_have_their_names() -> None:
-    spec = front()
+def test_marked_machines_have_their_names(drawn: ChartSpec) -> None:
+    spec = drawn
     (row,) = rows_of(spec, layer_of(spec, "point", 2))
     assert (row["name"], row["cycles"], row["area"]) == ("pynq", 7_000, 1_000.0)
     assert row["machine"].startswith("pynq: 1x16x16")
@@ -59,14 +67,13 @@ def test_marked_machines_have_their_names() -> None:
     assert [each["mark"]["type"] for each in unable["layer"]] == ["point", "line", "point"]
 
 
-def test_axes_have_units() -> None:
+def test_axes_have_units(drawn: ChartSpec) -> None:
     spec = front(objectives=(Objective.MILLISECONDS, Objective.ENERGY, Objective.AREA))
     encoding = layer_of(spec, "point", 0)["encoding"]
     assert encoding["x"]["title"] == f"{Objective.MILLISECONDS.value}, ms"
     assert encoding["x"]["scale"]["type"] == encoding["y"]["scale"]["type"] == "log"
     assert [each["format"] for each in encoding["tooltip"][-3:]] == [",.3f", ",.3f", ",.0f"]
-    spec = front()
-    tooltip = layer_of(spec, "point", 0)["encoding"]["tooltip"]
+    tooltip = layer_of(drawn, "point", 0)["encoding"]["tooltip"]
     assert [each["format"] for each in tooltip[-2:]] == [",.0f", ",.0f"]
 
 
