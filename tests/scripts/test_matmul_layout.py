@@ -50,6 +50,8 @@ def test_no_other_tiles_load_less(name: str) -> None:
 def test_tiles_of_a_small_machine() -> None:
     """Halves of 16 accumulators, 16 inputs and 8 weights: 8 x 2, as 4/2 + 16/8 are the least."""
     assert choose_tiles(TINY) == Tiles(8, 2, 2)
+    # Half of two weights is one column.
+    assert choose_tiles(TINY.replace(log_wgt_buffer=5)) == Tiles(16, 1, 1)
 
 
 def test_micro_ops_that_are_too_few() -> None:

@@ -44,6 +44,12 @@ def test_rectangles() -> None:
     assert found.row_starts(np.array([3])).tolist() == []
 
 
+def test_the_end_of_no_access_is_its_begin() -> None:
+    one = np.array([7])
+    found = Rectangles(one, one, np.array([0]), one, np.array([False]))
+    assert found.end.tolist() == [7]
+
+
 @pytest.mark.parametrize(
     ("stride", "rows", "length"), [(0, 1, 8), (1, 1, 16), (2, 1, 24), (3, 3, 8)]
 )

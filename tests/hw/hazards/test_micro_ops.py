@@ -99,6 +99,13 @@ def test_kernels_of_a_program() -> None:
     assert which.tolist() == [unloaded, 0, 1, unloaded, 0, 2, unloaded]
 
 
+def test_only_the_micro_ops_of_an_instruction_count() -> None:
+    program: list[Instruction] = [replace(LOAD, sram_base=5, dram_base=2), gemm(5, 6), gemm(5, 7)]
+    found, which = kernels_of(TINY, source(*program), np.array([0]), np.array([1, 2]))
+    assert [kernel.tolist() for kernel in found] == [[word(2)]]
+    assert which.tolist() == [0, -Unknown.UNLOADED]
+
+
 def test_the_greatest_reason_counts() -> None:
     program: list[Instruction] = [
         replace(LOAD, dram_base=15, x_size=2),

@@ -97,6 +97,13 @@ def test_a_selection_is_called_so() -> None:
     assert "z_choice" in found.signals
 
 
+def test_what_is_handed_on_is_called_by_its_operation_or_as_a_part() -> None:
+    found = named("wire _0_;", "assign _0_ = a ? b : c;", "assign y = _0_;")
+    assert "y_choice" in found.signals
+    found = named("wire [1:0] _0_;", "assign _0_ = { a, b };", "assign z[1:0] = _0_;")
+    assert "z_parts" in found.signals
+
+
 def test_chains_are_called_after_the_end_and_numbered() -> None:
     found = named(
         *("wire [3:0] _0_;", "wire [3:0] _1_;", "wire [3:0] _2_;"),
@@ -154,3 +161,4 @@ def test_wires_of_which_one_part_is_used_are_that_part() -> None:
     both = named("wire [7:0] _0_;", "assign _0_ = { v, w };", "assign z = _0_[3:0] ^ _0_[7:4];")
     (name,) = [each for each in both.signals if each.startswith("z_")]
     assert both.signals[name].width == 8
+    assert both.statements[-1].text == f"  assign z = {name}[3:0] ^ {name}[7:4];"
