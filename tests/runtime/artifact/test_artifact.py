@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tandem.runtime.artifact import Artifact, Input, Output, Step, Tensor
+from tandem.runtime.artifact import Arena, Artifact, Input, Output, Step, Tensor
 from tandem.runtime.errors import ArtifactError
 from tandem.runtime.native import ObjectCode
 from tests.support.runtime.plain_artifacts import PlainCode, plain_artifact
@@ -58,3 +58,26 @@ def test_fallbacks_of_others(changes: dict[str, Any], message: str) -> None:
         changes = {"fallback": net()}
     with pytest.raises(ArtifactError, match=f"^artifact plain: {message}$"):
         net(device="accelerator", fallback=net(**changes))
+
+
+def chain(device: str, dtype: str, name: str = "a", fallback: Artifact | None = None) -> Artifact:
+    """y = l(a), where a = k(x) is computed on a device."""
+    tensors = [
+        Tensor("x", (4,), "float32", Input()),
+        Tensor(name, (4,), dtype, Arena(0)),
+        Tensor("y", (4,), "float32", Output()),
+    ]
+    steps = [
+        Step("k", device, "k", ("x",), (name,), (), 0),
+        Step("l", "cpu", "l", (name,), ("y",), (), 0),
+    ]
+    return plain_artifact(tensors, steps, ("x",), ("y",), arena_bytes=16, fallback=fallback)
+
+
+@pytest.mark.parametrize(("dtype", "name"), [("int32", "a"), ("float32", "b")])
+def test_a_fallback_has_what_steps_of_devices_read_and_write(dtype: str, name: str) -> None:
+    """What only the host's steps have may differ."""
+    other = chain("cpu", dtype, name)
+    with pytest.raises(ArtifactError, match=r"its fallback is of another network: a differs$"):
+        chain("accelerator", "float32", fallback=other)
+    assert chain("cpu", "float32", fallback=other).fallback is other
