@@ -10,6 +10,8 @@ import typer
 from typer.testing import CliRunner
 
 from tandem.compiler.quantise.options import Mode
+from tandem.compiler.quantise.weight_kinds import WeightKind
+from tandem.compiler.quantise.weight_options import INT8_WEIGHTS
 from tandem.runtime.inputs import PixelNormalisation
 from tandem.scripts.errors import CommandError
 from tandem.scripts.model_options import (
@@ -20,6 +22,7 @@ from tandem.scripts.model_options import (
     on_command_line,
     refuse_accelerator_options,
 )
+from tandem.scripts.weight_options import WeightFlags
 
 
 def test_modes() -> None:
@@ -63,6 +66,13 @@ def test_what_needs_quantisation(flags: ModelFlags, io: PortType, option: str) -
     text = f"^{option} is for --quantize pow2 and multiplier, not for none$"
     with pytest.raises(CommandError, match=text):
         flags.options(0, io=io)
+
+
+def test_formats_of_weights_need_quantisation() -> None:
+    weights = WeightFlags(weights=WeightKind.INT4)
+    with pytest.raises(CommandError, match=r"^--weights is for --quantize pow2 and multiplier"):
+        ModelFlags(quantize=Quantise.NONE).options(0, weights)
+    assert ModelFlags(quantize=Quantise.POW2).options(0, weights).weights != INT8_WEIGHTS
 
 
 def said(*arguments: str, device: DeviceName = DeviceName.CPU, given: tuple[str, ...] = ()) -> str:

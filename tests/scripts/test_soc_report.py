@@ -43,7 +43,7 @@ def soc(**changes: Any) -> Soc:
 
 
 def gateware() -> Any:
-    timing = SimpleNamespace()
+    timing = "timing"
     layout = SimpleNamespace(
         parts={"accelerator": PartUse(1_234, 5, 678, 16, 7), "processor": PartUse(lut=2)},
         cells={
@@ -99,7 +99,11 @@ def test_json_without_a_run_and_with_gateware() -> None:
 @pytest.fixture(autouse=True)
 def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
-    monkeypatch.setattr(soc_report, "print_timing", lambda timing, nextpnr: print("the clock"))
+    monkeypatch.setattr(
+        soc_report,
+        "print_timing",
+        lambda timing, nextpnr: print("clock", timing, nextpnr.version()),
+    )
 
 
 def test_a_run_in_words(capsys: pytest.CaptureFixture[str]) -> None:
@@ -141,4 +145,7 @@ def test_gateware_in_words(capsys: pytest.CaptureFixture[str]) -> None:
         ["processor", "2", "0", "0", "0", "0"],
     ]
     # In the order of kinds, those that there are.
-    assert lines[4:] == ["placed: 1,500 of 83,640 TRELLIS_COMB, 7 of 208 DP16KD", "the clock"]
+    assert lines[4:] == [
+        "placed: 1,500 of 83,640 TRELLIS_COMB, 7 of 208 DP16KD",
+        "clock timing 0.8",
+    ]

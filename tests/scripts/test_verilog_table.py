@@ -42,7 +42,8 @@ def test_files_of_a_design(
         modules=("first", "second", "third", "part"),
     )
     extras: dict[str, str | bytes] = {"notes.txt": "a\nb\n", "data.bin": b"\n\n\n"}
-    print_files(Path("out"), cast(Any, design), extras)
+    folder = Path("folder" * 20)
+    print_files(folder, cast(Any, design), extras)
     lines = lines_of(capsys)
     assert [line.split() for line in lines[:-1]] == [
         ["file", "module", "lines"],
@@ -53,4 +54,8 @@ def test_files_of_a_design(
         ["notes.txt", "2"],
         ["data.bin"],
     ]
-    assert lines[-1].startswith("2 Verilog files, 1,214 lines, 4 modules: out/")
+    assert [line.split()[0] for line in lines[:-1] if not line.startswith(" ")] == [
+        *("file", "top.v", "part.v", "notes.txt", "data.bin")
+    ]
+    # However long the folder's name is.
+    assert lines[-1].startswith(f"2 Verilog files, 1,214 lines, 4 modules: {folder}/")

@@ -45,8 +45,8 @@ def test_rectangles() -> None:
 
 
 def test_the_end_of_no_access_is_its_begin() -> None:
-    one = np.array([7])
-    found = Rectangles(one, one, np.array([0]), one, np.array([False]))
+    first, stride, rows, length = (np.array([number]) for number in (7, 3, 0, 5))
+    found = Rectangles(first, stride, rows, length, np.array([False]))
     assert found.end.tolist() == [7]
 
 
