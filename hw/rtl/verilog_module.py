@@ -179,9 +179,10 @@ def renamed(text: str, names: Mapping[str, str] | Callable[[str], str]) -> str:
     """A statement with other names."""
 
     def new(found: re.Match[str]) -> str:
-        if found["escaped"] is None and found["plain"] is None:
-            return found[0]
         name = found["escaped"] or found["plain"]
+        # A signal may be called as a keyword is, but only where it has an escape.
+        if not name or found["plain"] in _KEYWORDS:
+            return found[0]
         return names(name) if callable(names) else names.get(name, found[0])
 
     return _TOKEN.sub(new, text)

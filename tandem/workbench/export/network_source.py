@@ -260,7 +260,10 @@ class NetworkSource:
                 yield "{"
                 yield f"    const int64_t row = *(const int64_t *)({self._address(index)});"
                 yield f"    if (row >= 0 && row < {self.tensors[target].shape[0]})"
-                place = f"{self._address(target)} + (size_t)row * {size}"
+                whole = self._address(target)
+                if isinstance(self.tensors[target].place, Output | InPlace):
+                    whole = f"(unsigned char *){whole}"  # the caller's are of elements
+                place = f"{whole} + (size_t)row * {size}"
                 yield f"        {self._copy(place, self._address(source), source)}"
                 yield "}"
             case Branch(condition=condition, otherwise=otherwise):

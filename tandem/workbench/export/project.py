@@ -160,6 +160,8 @@ def _main(header: Header, checked: bool, shapes: Mapping[str, tuple[int, ...]]) 
     yield f"/* Runs {name} once: 0 if its outputs are as expected. Made by Tandem. */"
     yield f'#include "{name}{"_threads" * (options.threads > 1)}.h"'
     yield ""
+    if checked and any(port.tensor.dtype in _REALS for port in header.outputs):
+        yield "#include <float.h>"
     yield "#include <stdio.h>"
     yield "#include <string.h>"
     if options.profile:
@@ -323,9 +325,14 @@ def _compare(dtypes: Set[str]) -> Iterator[str]:
         yield "        memcpy(&wanted, bytes + i * (long)sizeof wanted, sizeof wanted);"
         yield "        double size = wanted < 0 ? -wanted : wanted;"
         yield "        double error = (double)found[i] - (double)wanted;"
-        yield "        if (size > greatest) greatest = size;"
+        yield "        if (size > greatest && size <= DBL_MAX) greatest = size;"
+        yield (
+            "        if (found[i] == wanted || (found[i] != found[i] && wanted != wanted)) "
+            "continue;"
+        )
         yield "        if (error < 0) error = -error;"
-        yield "        if (!(error <= worst)) worst = error;"
+        yield "        /* An error that is no number is greater than all others. */"
+        yield "        if (worst == worst && !(error <= worst)) worst = error;"
         yield "    }"
         yield f"    if (worst <= {bound} * greatest) return 0;"
         yield '    printf("%s differs by %g of at most %g\\n", name, worst, greatest);'

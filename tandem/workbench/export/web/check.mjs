@@ -32,8 +32,14 @@ function agrees(found, wanted, dtype) {
   if (found.length !== wanted.length) return false;
   const bound = TOLERANCES[dtype];
   if (bound === undefined) return found.every((element, i) => element === wanted[i]);
-  const greatest = wanted.reduce((most, element) => Math.max(most, Math.abs(element)), 0);
-  return found.every((element, i) => Math.abs(element - wanted[i]) <= bound * greatest);
+  const size = (element) => (Number.isFinite(element) ? Math.abs(element) : 0);
+  const greatest = wanted.reduce((most, element) => Math.max(most, size(element)), 0);
+  return found.every(
+    (element, i) =>
+      element === wanted[i] ||
+      Object.is(element, wanted[i]) ||
+      Math.abs(element - wanted[i]) <= bound * greatest,
+  );
 }
 
 const given = Object.fromEntries(description.inputs.map((each) => [each.name, next(each)]));

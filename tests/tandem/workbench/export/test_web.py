@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 import json
 import queue
+import shutil
 import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -69,6 +71,32 @@ def test_another_result_is_noticed(digits: Path) -> None:
     command = ["node", "check.mjs", "digits"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "output differs\nNOT as expected\n")
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_what_is_no_number_or_infinite_is_compared_too() -> None:
+    """Such elements have to be the same, and beside them others as ever."""
+    text = files("tandem.workbench.export").joinpath("web", "check.mjs").read_text()
+    agrees = text[text.index("function agrees") : text.index("const given")]
+    tolerances = next(line for line in text.splitlines() if line.startswith("const TOLERANCES"))
+    cases = (
+        ("NaN, Infinity, -Infinity", "NaN, Infinity, -Infinity", True),
+        ("NaN, 2, 3", "1, 2, 3", False),
+        ("1, 2, 3", "NaN, 2, 3", False),
+        ("Infinity, 2", "Infinity, 2.1", False),
+        ("Infinity, 2", "Infinity, 2.0001", True),
+        ("Infinity, 2", "3, 2", False),
+        ("0, 2", "-0, 2", True),
+        ("1, 2", "1, 2, 3", False),
+        ("", "", True),
+    )
+    calls = (
+        f"agrees(Float32Array.of({found}), Float32Array.of({wanted}), 'float32')"
+        for found, wanted, _ in cases
+    )
+    script = f"{tolerances}\n{agrees}\nconsole.log(JSON.stringify([{','.join(calls)}]));"
+    done = subprocess.run(["node", "-e", script], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == [same for *_, same in cases]
 
 
 class _Server(ThreadingHTTPServer):
