@@ -54,7 +54,7 @@ def by_operator(found: StagedTerms) -> Mapping[str, int]:
 
 def test_the_slowest_stage_is_as_fast_as_can_be() -> None:
     """A product takes 7, a sum and a shift by a parameter 4 each, a minimum 5."""
-    text = "min(a * int16(b) + b >> n, 9)"
+    text = "min(int16(a) * int16(b) + b >> n, 9)"
     one = staged(1, text, n="uint4")
     assert (one.slowest, {*by_operator(one).values()}) == (20, {1})
     two = staged(2, text, n="uint4")
@@ -65,7 +65,7 @@ def test_the_slowest_stage_is_as_fast_as_can_be() -> None:
     four = staged(4, text, n="uint4")
     assert ([*by_operator(four).values()], four.slowest) == ([1, 1, 2, 3, 4], 7)
     # An operator is behind the later one of its operands.
-    late = staged(2, "(a * int16(b) + b) & (a ^ b)")
+    late = staged(2, "(int16(a) * int16(b) + b) & (a ^ b)")
     assert by_operator(late) == {"int16": 1, "*": 1, "+": 2, "^": 1, "&": 2}
     # No stage is faster than its slowest operator.
     assert staged(9, text, n="uint4").slowest == 7

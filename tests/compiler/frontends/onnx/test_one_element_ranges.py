@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 import pytest
 from onnx import ModelProto, TensorProto, helper
@@ -19,11 +21,11 @@ NAMES = ("start", "limit", "delta")
 def made(extents: list[int], operator: str = "Range") -> ModelProto:
     """A sum of x and a range whose operands have these extents."""
     numbers = [
-        helper.make_tensor(name, TensorProto.FLOAT, extents, [value] * int(np.prod(extents)))
+        helper.make_tensor(name, TensorProto.FLOAT, extents, [value] * prod(extents))
         for name, value in zip(NAMES, (1.0, 9.0, 3.0), strict=True)
     ]
     nodes = [
-        helper.make_node(operator, NAMES if operator == "Range" else NAMES[:2], ["r"]),
+        helper.make_node(operator, [*(NAMES if operator == "Range" else NAMES[:2])], ["r"]),
         helper.make_node("Add", ["x", "r"], ["y"]),
     ]
     x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [3]) for name in "xy")
