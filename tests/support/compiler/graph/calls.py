@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tandem.compiler.errors import GraphError
+from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.evaluate import NestedArray, evaluate
 from tandem.compiler.graph.gradients import value_and_grad
 from tandem.compiler.graph.infer import infer
 from tandem.compiler.graph.operators import OPERATORS
 from tandem.compiler.graph.parser import parse_function
+from tandem.compiler.graph.terms import Term, TermWriter
 from tests.support.compiler.operators.operators import Array
 
 
@@ -66,3 +69,31 @@ def gradients(params: str, call: str, *arrays: Array, result: str | None = None)
     _, every = found
     assert isinstance(every, tuple)
     return [np.asarray(each) for each in every[:-1]]
+
+
+class Computed(TermWriter):
+    """Computes what is written, whose terms are constants; keeps the names of the operators."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def constant(self, array: Array) -> Term:
+        """An array as a term."""
+        found = Constant(np.asarray(array, order="C"))
+        return Term(found, found.type, self)
+
+    def call(
+        self, operator: str, operands: Sequence[Term], attributes: Mapping[str, Any]
+    ) -> tuple[Term, ...]:
+        """The result of the operator."""
+        self.names.append(operator)
+        params = ", ".join(f"x{at}: {each.type}" for at, each in enumerate(operands))
+        shown = [f"{key}={list(v) if isinstance(v, tuple) else v}" for key, v in attributes.items()]
+        call = f"{operator}({', '.join([*(f'x{n}' for n in range(len(operands))), *shown])})"
+        return (self.constant(np.asarray(value(params, call, *map(array_of, operands)))),)
+
+
+def array_of(term: Term) -> Array:
+    """What a term of `Computed` is."""
+    assert isinstance(term.value, Constant)
+    return term.value.array
