@@ -46,6 +46,14 @@ def test_tuples() -> None:
     assert found.tolist() == [0, 1, 1]
 
 
+def test_operators_that_depend_on_nothing() -> None:
+    clipped = "a = clip(x, min=1.0, max=-1.0)\nz = multiply(a, y)"
+    assert of(main(clipped), X, Y) == [0, -1]
+    taken = "a = unsqueeze(x, axes=[0])\nb = gather(a, n)\nz = multiply(b, y)"
+    params = "n: int64[], x: float64[], y: float64[]"
+    assert of(main(taken, params), np.array(0), X, Y) == [5, 3]
+
+
 def test_parameters_that_are_tuples() -> None:
     program = graph(
         main(
