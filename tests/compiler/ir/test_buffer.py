@@ -28,7 +28,7 @@ def test_sizes(shape: tuple[int, ...], size: int, strides: tuple[int, ...]) -> N
 
 def test_refusals() -> None:
     assert Buffer("A", (1,), INT8, Scope.LOCAL, 2).slots == 2
-    with pytest.raises(IRError, match="^A has 0 slots: 1 or more is allowed$"):
+    with pytest.raises(IRError, match=r"^A has 0 slots: 1 or more is allowed$"):
         Buffer("A", (1,), INT8, slots=0)
     with pytest.raises(IRError, match=r"^A has a negative extent: \(2, -1\)$"):
         Buffer("A", (2, -1), INT8)

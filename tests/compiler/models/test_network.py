@@ -60,14 +60,15 @@ def test_dense_layers_and_models() -> None:
     assert {each.name: each.i for each in first.attribute} == {"transB": 1}
     assert list(network.weights["b.weight"].dims) == [2, 4]
     assert list(network.weights["b.bias"].dims) == [2]
-    model = network.model(
-        "net", {"x": (TensorProto.FLOAT, ("N", 3))}, {"output": ("N", 2)}
-    )
+    model = network.model("net", {"x": (TensorProto.FLOAT, ("N", 3))}, {"output": ("N", 2)})
     checker.check_model(model, full_check=True)
     assert (model.graph.name, model.ir_version) == ("net", IR_VERSION)
     assert model.opset_import[0].version == OPSET
     (given,), (made,) = model.graph.input, model.graph.output
-    assert [each.dim_param or each.dim_value for each in given.type.tensor_type.shape.dim] == ["N", 3]
+    assert [each.dim_param or each.dim_value for each in given.type.tensor_type.shape.dim] == [
+        "N",
+        3,
+    ]
     assert made.type.tensor_type.elem_type == TensorProto.FLOAT
     other = network.model("net", {}, {}, opset=20, ir_version=9)
     assert (other.ir_version, other.opset_import[0].version) == (9, 20)

@@ -104,7 +104,7 @@ def test_slopes_are_operands() -> None:
     )
     np.testing.assert_array_equal(run(activations.relu, x), [[0, 3], [5, 0]])
     row = placeholder((2,), INT8, "x")
-    with pytest.raises(TensorError, match="^prelu y: s .* does not broadcast to x"):
+    with pytest.raises(TensorError, match=r"^prelu y: s .* does not broadcast to x"):
         activations.prelu(row, placeholder((2, 2), INT8, "s"), name="y")
 
 

@@ -34,7 +34,7 @@ def test_shapes_are_numpy_s() -> None:
         try:
             wanted = np.broadcast_shapes(one, other)
         except ValueError:
-            with pytest.raises(ValueError, match="^-[12] has"):
+            with pytest.raises(ValueError, match=r"^-[12] has"):
                 broadcast_extents([one, other], refused)
         else:
             fit += 1
@@ -48,7 +48,9 @@ def test_shapes_are_numpy_s() -> None:
 def test_refused_shapes_say_all_tensors() -> None:
     a, b = placeholder((4, 2), INT8, "a"), placeholder((3, 2), INT8, "b")
     assert broadcast_shape("op", "y", [a, placeholder((2,), INT8, "c")]) == (4, 2)
-    with pytest.raises(TensorError, match=r"^op y: a .*, b .* do not broadcast: axis -2 has \[3, 4"):
+    with pytest.raises(
+        TensorError, match=r"^op y: a .*, b .* do not broadcast: axis -2 has \[3, 4"
+    ):
         broadcast_shape("op", "y", [a, b])
 
 
@@ -88,11 +90,11 @@ def test_operators() -> None:
 
 def test_refusals() -> None:
     a, b = placeholder((2, 1), INT8, "a"), placeholder((3,), INT8, "b")
-    with pytest.raises(TensorError, match="^scaled y: there is no tensor to work on"):
+    with pytest.raises(TensorError, match=r"^scaled y: there is no tensor to work on"):
         scaled_(name="y")
-    with pytest.raises(TensorError, match="^scaled scaled: there is no tensor"):
+    with pytest.raises(TensorError, match=r"^scaled scaled: there is no tensor"):
         scaled_()
-    with pytest.raises(TensorError, match="^scaled y: .*bool"):
+    with pytest.raises(TensorError, match=r"^scaled y: .*bool"):
         scaled_(a, placeholder((3,), BOOL, "t"), name="y")
     with pytest.raises(TensorError, match=r"^scaled y: 1 tensors and \[\]: missing a required"):
         scaled_(a, name="y")
@@ -100,5 +102,5 @@ def test_refusals() -> None:
         scaled_(a, b, name="y", to=1)
     with pytest.raises(TensorError, match=r"^moved y: b .* does not broadcast to a "):
         moved(a, b, name="y")
-    with pytest.raises(TensorError, match="^scaled y of a .*, f .*: "):
+    with pytest.raises(TensorError, match=r"^scaled y of a .*, f .*: "):
         scaled_(a, placeholder((), FLOAT32, "f"), name="y")

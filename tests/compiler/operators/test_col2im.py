@@ -27,7 +27,9 @@ def added(
     """Each element of each window, added where it lies."""
     rank = len(image)
     counts = [
-        len(range(0, n + padding[a] + padding[rank + a] - dilation[a] * (kernel[a] - 1), strides[a]))
+        len(
+            range(0, n + padding[a] + padding[rank + a] - dilation[a] * (kernel[a] - 1), strides[a])
+        )
         for a, n in enumerate(image)
     ]
     batch, channels = data.shape[0], data.shape[1] // prod(kernel)
@@ -39,7 +41,8 @@ def added(
                 number[a] * strides[a] + taps[a] * dilation[a] - padding[a] for a in range(rank)
             )
             if all(0 <= at < n for at, n in zip(place, image, strict=True)):
-                found[(..., *place)] += parts[(slice(None), slice(None), *taps, *number)]
+                target, source = (slice(None),) * 2 + place, (slice(None),) * 2 + taps + number
+                found[target] += parts[source]
     return found
 
 
@@ -53,7 +56,9 @@ def added(
         ((3, 4), (1, 1), (2, 3), (0, 0, 0, 0), (1, 1)),
     ],
 )
-def test_sums_of_windows(image: Any, kernel: Any, strides: Any, padding: Any, dilation: Any) -> None:
+def test_sums_of_windows(
+    image: Any, kernel: Any, strides: Any, padding: Any, dilation: Any
+) -> None:
     rank = len(image)
     windows = prod(
         (image[a] + padding[a] + padding[rank + a] - dilation[a] * (kernel[a] - 1) - 1)
@@ -61,7 +66,9 @@ def test_sums_of_windows(image: Any, kernel: Any, strides: Any, padding: Any, di
         + 1
         for a in range(rank)
     )
-    data = np.random.default_rng(0).integers(-9, 9, (2, 2 * prod(kernel), windows)).astype(np.float32)
+    data = (
+        np.random.default_rng(0).integers(-9, 9, (2, 2 * prod(kernel), windows)).astype(np.float32)
+    )
     made = col2im(placeholder(data.shape, FLOAT32, "x"), image, kernel, strides, padding, dilation)
     wanted = added(data, image, kernel, strides, padding, dilation)
     np.testing.assert_array_equal(interpreted(made, {"x": data}), wanted)
@@ -93,7 +100,7 @@ def test_refusals(
 
 def test_types() -> None:
     data = placeholder((1, 2, 2), BOOL, "x")
-    with pytest.raises(TensorError, match="^col2im col2im: .*bool"):
+    with pytest.raises(TensorError, match=r"^col2im col2im: .*bool"):
         col2im(data, (3,), (2,), (1,), (0, 0), (1,))
     made = col2im(placeholder((1, 2, 2), FLOAT32, "x"), (3,), (2,), (1,), (0, 0), (1,))
     assert (made.name, made.shape) == ("col2im", (1, 1, 3))

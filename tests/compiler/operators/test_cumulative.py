@@ -58,7 +58,7 @@ def test_as_many_stages_as_the_extent_has_bits() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(TensorError, match="^cumulative_sum y: .*axis"):
+    with pytest.raises(TensorError, match=r"^cumulative_sum y: .*axis"):
         cumulative_sum(placeholder((2,), INT32, "x"), 1, name="y")
-    with pytest.raises(TensorError, match="^cumulative_product y: .*bool"):
+    with pytest.raises(TensorError, match=r"^cumulative_product y: .*bool"):
         cumulative_product(placeholder((2,), BOOL, "x"), name="y")

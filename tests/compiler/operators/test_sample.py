@@ -101,7 +101,9 @@ def plain(image: Array, place: Sequence[float], mode: SampleMode) -> float:
 def test_against_sums_of_weights(mode: SampleMode) -> None:
     places = np.array([[0.0, 0.0], [1.25, 2.5], [-0.5, 3.75], [2.0, 1.0], [1.999, 0.5]])
     found = run(IMAGE, places[None], mode, Border.BORDER)[0, 0]
-    np.testing.assert_allclose(found, [plain(IMAGE[0, 0], each, mode) for each in places], rtol=1e-12)
+    np.testing.assert_allclose(
+        found, [plain(IMAGE[0, 0], each, mode) for each in places], rtol=1e-12
+    )
 
 
 def test_shapes() -> None:
@@ -127,10 +129,12 @@ def test_shapes() -> None:
         ((1, 1, 0), (1, 3, 1), (FLOAT32, FLOAT32)),
     ],
 )
-def test_refusals(data: tuple[int, ...], positions: tuple[int, ...], dtypes: tuple[object, object]) -> None:
+def test_refusals(
+    data: tuple[int, ...], positions: tuple[int, ...], dtypes: tuple[object, object]
+) -> None:
     one, other = dtypes
-    with pytest.raises(TensorError, match="^sample y: p .* for x "):
+    with pytest.raises(TensorError, match=r"^sample y: p .* for x "):
         sample(placeholder(data, one, "x"), placeholder(positions, other, "p"), name="y")  # type: ignore[arg-type]
     whole = placeholder((1, 1, 4), INT8, "x")
-    with pytest.raises(TensorError, match="^sample y: .*int8"):
+    with pytest.raises(TensorError, match=r"^sample y: .*int8"):
         sample(whole, placeholder((1, 2, 1), INT8, "p"), name="y")

@@ -38,10 +38,30 @@ def along(extent: int, kernel: int, **given: Any) -> Window:
         (5, 2, {"strides": (2,)}, Window(5, 2, 2, 1, 0, 0, 2)),
         (4, 2, {"strides": (2,), "ceil_mode": True}, Window(4, 2, 2, 1, 0, 0, 2)),
         # One more would begin in the padding behind the image: at 4, and at 3.
-        (4, 1, {"strides": (4,), "ceil_mode": True, "padding": (0, 2)}, Window(4, 1, 4, 1, 0, 2, 2)),
-        (3, 2, {"strides": (3,), "ceil_mode": True, "padding": (0, 1)}, Window(3, 2, 3, 1, 0, 1, 1)),
-        (3, 2, {"strides": (2,), "ceil_mode": True, "padding": (1, 0)}, Window(3, 2, 2, 1, 1, 0, 2)),
-        (4, 2, {"strides": (2,), "ceil_mode": True, "padding": (1, 0)}, Window(4, 2, 2, 1, 1, 0, 3)),
+        (
+            4,
+            1,
+            {"strides": (4,), "ceil_mode": True, "padding": (0, 2)},
+            Window(4, 1, 4, 1, 0, 2, 2),
+        ),
+        (
+            3,
+            2,
+            {"strides": (3,), "ceil_mode": True, "padding": (0, 1)},
+            Window(3, 2, 3, 1, 0, 1, 1),
+        ),
+        (
+            3,
+            2,
+            {"strides": (2,), "ceil_mode": True, "padding": (1, 0)},
+            Window(3, 2, 2, 1, 1, 0, 2),
+        ),
+        (
+            4,
+            2,
+            {"strides": (2,), "ceil_mode": True, "padding": (1, 0)},
+            Window(4, 2, 2, 1, 1, 0, 3),
+        ),
     ],
 )
 def test_counts(extent: int, kernel: int, given: dict[str, Any], wanted: Window) -> None:
@@ -86,7 +106,8 @@ def test_padding() -> None:
         assert found.name == "p"
         np.testing.assert_array_equal(interpreted(found, {"x": array}), [[wanted]])
     np.testing.assert_array_equal(
-        interpreted(padded(data, [Window(3, 2, 1, 1, 1, 0, 3)], "p"), {"x": array}), [[[0, 1, 2, 3]]]
+        interpreted(padded(data, [Window(3, 2, 1, 1, 1, 0, 3)], "p"), {"x": array}),
+        [[[0, 1, 2, 3]]],
     )
 
 

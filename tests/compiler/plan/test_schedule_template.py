@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tandem.compiler.graph import (
+    Atom,
     Body,
     Call,
     Constant,
@@ -43,7 +44,7 @@ def found() -> KernelMatch:
         RESULT,
         FunctionKind.KERNEL,
     )
-    operands = {"data": Var("p0"), "weight": WEIGHT, "skip": Var("p2")}
+    operands: dict[str, Atom] = {"data": Var("p0"), "weight": WEIGHT, "skip": Var("p2")}
     return KernelMatch(Call(kernel, (Var("x"), WEIGHT, Var("z"))), Match((last,), operands))
 
 

@@ -184,9 +184,7 @@ def test_vector_lanes() -> None:
 
 def test_what_is_inside_vector_lanes() -> None:
     inner = Schedule.of(matmul()).vectorize("C", "j")
-    assert vectorization_obstacle(loop(inner, "C.i"), False) == (
-        "loop C.j inside it is vectorized"
-    )
+    assert vectorization_obstacle(loop(inner, "C.i"), False) == ("loop C.j inside it is vectorized")
     threads = Schedule.of(matmul()).parallel("C", "j")
     assert vectorization_obstacle(loop(threads, "C.i"), False) == "loop C.j inside it is parallel"
     unrolled = Schedule.of(matmul()).unroll("C", "j")

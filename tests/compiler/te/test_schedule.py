@@ -11,8 +11,8 @@ import pytest
 from tandem.compiler.errors import IRError, ScheduleError
 from tandem.compiler.ir.buffer import Buffer, Scope
 from tandem.compiler.ir.dtypes import FLOAT32
-from tandem.compiler.ir.stmt import PrimFunc, Seq, Store
 from tandem.compiler.ir.expr import Const
+from tandem.compiler.ir.stmt import PrimFunc, Seq, Store
 from tandem.compiler.ir.verify import verify
 from tandem.compiler.te import primitives
 from tandem.compiler.te.knobs import When, knob
@@ -52,12 +52,18 @@ START = PrimFunc("zero", (), (), Seq(()))
         (lambda s: s.partition("C", "i", 3), [primitives.Partition("C", "i", 3, "tail")]),
         (lambda s: s.partition("C", "i", 3, "r"), [primitives.Partition("C", "i", 3, "r")]),
         (lambda s: s.vectorize("C", "j"), [Vectorize("C", "j")]),
-        (lambda s: s.vectorize("C", "j", reassociate=True), [Vectorize("C", "j", reassociate=True)]),
+        (
+            lambda s: s.vectorize("C", "j", reassociate=True),
+            [Vectorize("C", "j", reassociate=True)],
+        ),
         (
             lambda s: s.vectorize("C", "j", 8, reassociate=True),
             [Split("C", "j", 8, ("j", "j_v")), Vectorize("C", "j_v", reassociate=True)],
         ),
-        (lambda s: s.vectorize("C", "j", 8), [Split("C", "j", 8, ("j", "j_v")), Vectorize("C", "j_v")]),
+        (
+            lambda s: s.vectorize("C", "j", 8),
+            [Split("C", "j", 8, ("j", "j_v")), Vectorize("C", "j_v")],
+        ),
         (lambda s: s.unroll("C", "j"), [primitives.Unroll("C", "j")]),
         (lambda s: s.parallel("C", "j"), [primitives.Parallel("C", "j")]),
         (lambda s: s.virtual_thread("C", "j"), [primitives.VirtualThread("C", "j")]),

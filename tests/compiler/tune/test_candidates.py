@@ -10,7 +10,6 @@ import pytest
 
 from tandem.compiler.errors import Refusal
 from tandem.compiler.machines.accelerator.target import accelerator
-from tandem.compiler.plan.space import Floats
 from tandem.compiler.plan.target import Target
 from tandem.compiler.tune.candidates import BASE, WIDE, Candidates, references
 from tandem.hw.config_files import load_config
@@ -32,12 +31,13 @@ def test_rows_and_choices() -> None:
     assert found.choice(len(found) - 1) == {"x": 11, "y": 9, "order": "c"}
     assert found.row({"x": 0, "y": 1, "order": "b"}) == 4
     assert found.row({"order": "b", "y": 1, "x": 0}) == 4
-    for choice in (
+    others: tuple[dict[str, int | str], ...] = (
         {"x": 0, "y": 10, "order": "a"},
         {"x": 0, "y": 0},
         {"x": 0, "y": 0, "order": "a", "z": 1},
         {"x": 0, "y": 0, "order": "d"},
-    ):
+    )
+    for choice in others:
         assert found.row(choice) is None
     for row in (0, 17, 359):
         assert found.row(found.choice(row)) == row
@@ -54,7 +54,7 @@ def test_numbers_of_settings() -> None:
 
 
 def test_estimates_and_bounds() -> None:
-    found = candidates(valley, lambda choices: choices["x"] - 1.0)
+    found = candidates(valley, lambda choices: np.asarray(choices["x"] - 1.0, np.float64))
     best = int(np.argmin(found.estimates))
     assert found.choice(best) == {"x": 7, "y": 3, "order": "b"}
     assert found.estimates[best] == 100
@@ -73,8 +73,7 @@ def target() -> Target[Any]:
 
 
 def xs(found: Candidates) -> list[int]:
-    whole: Floats = found.choices["x"]
-    return [int(each) for each in whole]
+    return [int(each) for each in found.choices["x"]]
 
 
 def test_spaces() -> None:

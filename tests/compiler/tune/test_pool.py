@@ -20,7 +20,9 @@ def test_there_and_back() -> None:
 
 def test_what_cannot_be_sent() -> None:
     for layer in (lambda: 0, (each for each in "ab")):
-        with pytest.raises(WorkerError, match="^this cannot be sent to another process: .*: a tem"):
+        with pytest.raises(
+            WorkerError, match=r"^this cannot be sent to another process: .*: a tem"
+        ):
             packed(job, layer)
 
 
@@ -29,7 +31,7 @@ def test_what_cannot_be_sent() -> None:
     [b"cno_such_module\nname\n.", b"ctandem.compiler.tune.pool\nno_such_name\n."],
 )
 def test_what_cannot_be_imported(code: bytes) -> None:
-    with pytest.raises(WorkerError, match="^a process that measures cannot import what it meas"):
+    with pytest.raises(WorkerError, match=r"^a process that measures cannot import what it meas"):
         measure_packed(code, None, 1.0)
 
 

@@ -19,7 +19,7 @@ from tandem.compiler.graph.gradients.cotangents import (
 from tandem.compiler.graph.terms import Term, TermWriter
 from tandem.compiler.ir.dtypes import FLOAT32, INT8
 
-F, I = TensorType((2,), FLOAT32), TensorType((), INT8)
+F, WHOLE = TensorType((2,), FLOAT32), TensorType((), INT8)
 
 
 class Sums(TermWriter):
@@ -77,7 +77,7 @@ def test_changes() -> None:
 
 
 def test_flat_and_nested() -> None:
-    type_ = TupleType((F, I, TupleType((I, F)), TupleType(())))
+    type_ = TupleType((F, WHOLE, TupleType((WHOLE, F)), TupleType(())))
     gradient = (term("a"), None, (None, term("b")), ())
     leaves = flat(gradient, type_)
     assert shown(leaves) == ("a", "b")
@@ -85,9 +85,9 @@ def test_flat_and_nested() -> None:
     # None is zero everywhere.
     assert flat(None, type_) == [None, None]
     assert flat((None, None, (None, term("b")), None), type_)[0] is None
-    assert flat(None, I) == []
+    assert flat(None, WHOLE) == []
     assert flat(term("a"), F)[0] is not None
-    assert nested([], I) is None
+    assert nested([], WHOLE) is None
     assert nested([None], F) is None
     with pytest.raises(AssertionError, match="one for each float"):
         nested([term("a"), term("b")], F)

@@ -19,7 +19,7 @@ from tandem.compiler.graph.verify import verify
 from tandem.compiler.ir.dtypes import FLOAT32, INT8, dtype_of
 from tests.support.compiler.graph.graphs import graph
 
-F, I = TensorType((2,), FLOAT32), TensorType((), INT8)
+F, WHOLE = TensorType((2,), FLOAT32), TensorType((), INT8)
 
 PROGRAM = """\
 type Count = None | One(int8[])
@@ -43,7 +43,8 @@ func @f(x: float32[2], s: Shape, n: int8[]):
 """
 
 DECLARED = """\
-type Pair_float32_2_gradient = Zero_Pair_float32_2_gradient | Pair_Pair_float32_2_gradient(float32[2])
+type Pair_float32_2_gradient = Zero_Pair_float32_2_gradient | \
+Pair_Pair_float32_2_gradient(float32[2])
 type List_float32_2_gradient = Zero_List_float32_2_gradient | \
 Cons_List_float32_2_gradient(float32[2], List_float32_2_gradient)
 type Shape_gradient = Zero_Shape_gradient | \
@@ -71,6 +72,7 @@ def test_types_of_gradients() -> None:
     assert (gradient.name, gradient.arguments) == ("Shape_gradient", ())
     assert zero_form(gradient) == "Zero_Shape_gradient"
     form = gradient_form(gradient, "Both")
+    assert form is not None
     assert [str(each) for each in form.fields] == ["float32[3]", "float32[]", "Shape_gradient"]
     assert gradient_form(gradient, "Dot") is None
     for type_ in (count, whole):
@@ -80,7 +82,7 @@ def test_types_of_gradients() -> None:
     assert gradient_of(DataType("Shape")) is None
     assert gradient_types(shape) == (gradient,)
     half = TensorType((2,), dtype_of("float16"))
-    nested = TupleType((F, I, TupleType((shape, half)), pairs))
+    nested = TupleType((F, WHOLE, TupleType((shape, half)), pairs))
     assert [str(each) for each in gradient_types(nested)] == [
         *("float32[2]", "Shape_gradient", "float32[2]", "Pair_float32_2_gradient")
     ]
@@ -151,5 +153,7 @@ def test_names_that_are_taken(declarations: str, body: str, message: str) -> Non
 
 def test_symbols() -> None:
     program = "type A[T] = B(T)\n\nfunc @f(x: float32[N]):\n  y = B(x)\n  return x\n"
-    with pytest.raises(GradientError, match=r"A\[float32\[N\]\] has extents that are symbols, of wh"):
+    with pytest.raises(
+        GradientError, match=r"A\[float32\[N\]\] has extents that are symbols, of wh"
+    ):
         with_data_gradients(graph(program))

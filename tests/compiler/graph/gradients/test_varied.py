@@ -11,14 +11,14 @@ from tandem.compiler.graph.infer import infer
 from tandem.compiler.ir.dtypes import BOOL, FLOAT32, INT8, dtype_of
 from tests.support.compiler.graph.graphs import graph
 
-F, I = TensorType((2,), FLOAT32), TensorType((), INT8)
+F, WHOLE = TensorType((2,), FLOAT32), TensorType((), INT8)
 
 
 def test_what_holds_floats() -> None:
     assert may_vary(F)
     assert may_vary(TensorType((), dtype_of("float16")))
-    assert may_vary(TupleType((I, TupleType((F,)))))
-    for type_ in (I, TensorType((), BOOL), TupleType(()), TupleType((I,))):
+    assert may_vary(TupleType((WHOLE, TupleType((F,)))))
+    for type_ in (WHOLE, TensorType((), BOOL), TupleType(()), TupleType((WHOLE,))):
         assert not may_vary(type_)
 
 
@@ -96,4 +96,4 @@ def test_fields_of_what_varies() -> None:
     types = infer(function)
     assert isinstance(types["p"], DataType)
     assert may_vary(types["p"])
-    assert not may_vary(FunctionType((I,), I))
+    assert not may_vary(FunctionType((WHOLE,), WHOLE))

@@ -53,7 +53,11 @@ def test_types_with_symbols(params: str, call: str, wanted: str) -> None:
         ("x: int8[N, 3]", "cumulative_sum(x)", "axis 0 of data .* has to be a number, not N"),
         ("x: int8[N, 3]", "cumulative_sum(x, axis=2)", "data .* has no axis 2: -2..1"),
         ("x: int8[3, N]", "top_k(x, k=1)", "axis 1 of data .* a number, not N"),
-        ("x: float32[N, 1, 4], p: float32[N, M, 1]", "sample(x, p)", "axis 1 of positions .* not M"),
+        (
+            "x: float32[N, 1, 4], p: float32[N, M, 1]",
+            "sample(x, p)",
+            "axis 1 of positions .* not M",
+        ),
         ("x: float32[1, 1, N], p: float32[1, 2, 1]", "sample(x, p)", "axis 2 of data .* not N"),
         ("x: float32[1, N, 2]", f"col2im(x, {COL2IM})", "axis 1 of data .* not N"),
         ("x: float32[N, M, 3]", "determinant(x)", "axis 1 of data .* a number, not M"),

@@ -47,7 +47,9 @@ def test_views() -> None:
         if type_.dtype == INT16:
             assert result("view", given, type_) == TensorType((144,), INT16)
         else:
-            with pytest.raises(GraphError, match=r"data .* has not the stored elements of int8\[143"):
+            with pytest.raises(
+                GraphError, match=r"data .* has not the stored elements of int8\[143"
+            ):
                 result("view", given, type_)
     # Blocks of 4 channels: 5 channels are stored as 8.
     odd = TensorType((1, 5, 1, 1), INT8, BLOCKS)

@@ -67,16 +67,32 @@ X = np.arange(6, dtype=np.int8).reshape(2, 3)
         ("x: int8[2, 3]", "split(x, sizes=[1, 1])", (X[:1], X[1:])),
         ("x: int8[2, 3]", "slice(x, starts=[1], ends=[9], axes=[1])", X[:, 1:]),
         ("x: int8[2, 3]", "slice(x, starts=[-1], ends=[-9], axes=[1], steps=[-2])", X[:, ::-2]),
-        ("x: int8[2, 3]", "pad(x, pads=[0, 1, 0, 0], value=7)", np.pad(X, ((0, 0), (1, 0)), constant_values=7)),
+        (
+            "x: int8[2, 3]",
+            "pad(x, pads=[0, 1, 0, 0], value=7)",
+            np.pad(X, ((0, 0), (1, 0)), constant_values=7),
+        ),
         ("x: int8[2, 3]", "gather(x, int64[2](2, -3), axis=1)", X[:, [2, 0]]),
         ("x: int8[2, 3]", "gather(x, int64[](1))", X[1]),
-        ("x: int8[2, 3]", "gather_elements(x, int64[2, 1](2, 1), axis=1)", X[[0, 1], [2, 1]][:, None]),
+        (
+            "x: int8[2, 3]",
+            "gather_elements(x, int64[2, 1](2, 1), axis=1)",
+            X[[0, 1], [2, 1]][:, None],
+        ),
         ("x: int8[2, 3]", "gather_nd(x, int64[1, 2](1, 2))", X[1:, 2]),
         ("x: int8[2, 3]", "gather_nd(x, int64[2, 1](2, 0), batch_dims=1)", X[[0, 1], [2, 0]]),
-        ("x: int8[2, 3]", "put_row(x, int8[3](7, 8, 9), int64[](1))", np.array([[0, 1, 2], [7, 8, 9]], np.int8)),
-        ("x: int8[2, 3]", "one_hot(x, int8[2](-1, 1), depth=2, axis=0)", np.stack([np.where(X == n, 1, -1) for n in (0, 1)]).astype(np.int8)),
+        (
+            "x: int8[2, 3]",
+            "put_row(x, int8[3](7, 8, 9), int64[](1))",
+            np.array([[0, 1, 2], [7, 8, 9]], np.int8),
+        ),
+        (
+            "x: int8[2, 3]",
+            "one_hot(x, int8[2](-1, 1), depth=2, axis=0)",
+            np.stack([np.where(X == n, 1, -1) for n in (0, 1)]).astype(np.int8),
+        ),
     ],
-)  # fmt: skip
+)
 def test_values(params: str, call: str, wanted: NestedArray) -> None:
     same_values(value(params, call, X), wanted)
 
@@ -116,8 +132,16 @@ def test_values(params: str, call: str, wanted: NestedArray) -> None:
             "gather_nd(x, i, batch_dims=1)",
             r"data int8\[N, 3\], indices int64\[M, 1\]: the first 1 axes differ",
         ),
-        ("x: int8[N, 3], i: int64[2, M]", "gather_nd(x, i)", "axis 0 of data .* has to be a number"),
-        ("i: int64[N], v: int8[2]", "one_hot(i, v, depth=3, axis=2)", "indices .* has no axis 2: -2..1"),
+        (
+            "x: int8[N, 3], i: int64[2, M]",
+            "gather_nd(x, i)",
+            "axis 0 of data .* has to be a number",
+        ),
+        (
+            "i: int64[N], v: int8[2]",
+            "one_hot(i, v, depth=3, axis=2)",
+            "indices .* has no axis 2: -2..1",
+        ),
         (
             "x: int8[N, 3], r: int8[2], i: int64[]",
             "put_row(x, r, i)",
@@ -127,7 +151,7 @@ def test_values(params: str, call: str, wanted: NestedArray) -> None:
         ("x: int8[N, 3], r: int8[3], i: int64[1]", "put_row(x, r, i)", "row .* is no row"),
         ("x: int8[N, 3], r: int16[3], i: int64[]", "put_row(x, r, i)", "row .* is no row"),
     ],
-)  # fmt: skip
+)
 def test_refusals(params: str, call: str, message: str | None) -> None:
     if message is None:
         # What is indexed may be of any extent.

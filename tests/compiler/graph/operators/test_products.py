@@ -24,7 +24,11 @@ def test_defaults() -> None:
         ("x: int8[N, 2, 5, 5], w: int8[3, 2, 2, 2]", "conv2d(x, w)", "int32[N, 3, 4, 4]"),
         ("x: int8[N, 4], w: int8[3, 4]", "dense(x, w)", "int32[N, 3]"),
         ("a: float32[N, 4], b: float32[4, M]", "gemm(a, b)", "float32[N, M]"),
-        ("a: float32[4, N], b: float32[M, 4]", "gemm(a, b, trans_a=True, trans_b=True)", "float32[N, M]"),
+        (
+            "a: float32[4, N], b: float32[M, 4]",
+            "gemm(a, b, trans_a=True, trans_b=True)",
+            "float32[N, M]",
+        ),
         ("a: float32[N, 4], b: float32[4, 2], c: float32[N, 2]", "gemm(a, b, c)", "float32[N, 2]"),
         ("a: float32[N, 4], b: float32[4, M], c: float32[M]", "gemm(a, b, c)", "float32[N, M]"),
         ("a: float32[N, 4], b: float32[4, M], c: float32[]", "gemm(a, b, c)", "float32[N, M]"),
@@ -35,7 +39,7 @@ def test_defaults() -> None:
         ("a: float32[K, 1, N, M], b: float32[5, M, 2]", "matmul(a, b)", "float32[K, 5, N, 2]"),
         ("a: int8[N, M], b: int8[M, 2]", "matmul(a, b)", "int32[N, 2]"),
     ],
-)  # fmt: skip
+)
 def test_types_with_symbols(params: str, call: str, wanted: str) -> None:
     assert type_of(params, call) == wanted
 
@@ -116,7 +120,9 @@ def test_layers_are_linear_in_their_first_axis(name: str, given: Conv2d | Produc
         (False, [[1, 2, 3], [4, 5, 6]], None),
     ],
 )
-def test_gemm_is_linear_in_its_columns(turned: bool, bias: object, wanted: list[float] | None) -> None:
+def test_gemm_is_linear_in_its_columns(
+    turned: bool, bias: object, wanted: list[float] | None
+) -> None:
     given = Gemm(alpha=3.0, beta=2.0, trans_a=True, trans_b=turned)
     found = linear("gemm", given, W, *([] if bias is None else [np.array(bias, np.float32)]))
     if wanted is None:

@@ -28,7 +28,11 @@ BOUNDS = "shift=9, low=-128, high=127"
         ("x: float32[3, N], s: float32[3], z: int8[]", "quantise(x, s, z, axis=0)", "int8[3, N]"),
         ("x: float32[N, 3], s: float32[3], z: int8[]", "quantise(x, s, z, axis=-1)", "int8[N, 3]"),
         ("x: int8[N, 3], s: float32[3], z: int8[3]", "dequantise(x, s, z)", "float32[N, 3]"),
-        ("x: int32[N, M], m: int32[1], a: int64[1]", f"requantise(x, m, a, {BOUNDS})", "int8[N, M]"),
+        (
+            "x: int32[N, M], m: int32[1], a: int64[1]",
+            f"requantise(x, m, a, {BOUNDS})",
+            "int8[N, M]",
+        ),
         (
             "x: int32[N, M], m: int32[1], a: int64[1], y: int8[N, M], n: int32[1]",
             f"requantise_add(x, m, a, y, n, {BOUNDS})",

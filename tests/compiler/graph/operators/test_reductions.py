@@ -58,7 +58,11 @@ def test_what_may_be_fused() -> None:
         ("x: float32[N, 3, M], s: float32[3]", "batch_norm(x, s, s, s, s)", "float32[N, 3, M]"),
         ("x: float32[N, 3, 4], s: float32[3]", "instance_norm(x, s, s)", "float32[N, 3, 4]"),
         ("x: float32[N, M, 4], s: float32[4]", "layer_norm(x, s)", "float32[N, M, 4]"),
-        ("x: float32[N, 3, 4], s: float32[3, 4]", "layer_norm(x, s, s, axis=1)", "float32[N, 3, 4]"),
+        (
+            "x: float32[N, 3, 4], s: float32[3, 4]",
+            "layer_norm(x, s, s, axis=1)",
+            "float32[N, 3, 4]",
+        ),
         ("x: float32[N, M, 4], s: float32[4]", "rms_norm(x, s)", "float32[N, M, 4]"),
     ],
 )
@@ -73,7 +77,11 @@ def test_types_with_symbols(params: str, call: str, wanted: str) -> None:
         ("x: int8[N, 2]", "arg_max(x, axis=-3)", "data .* has no axis -3: -2..1"),
         ("x: float32[N]", "softmax(x, axis=1)", "data .* has no axis 1: -1..0"),
         ("x: float32[1, 1, N]", "max_pool(x, kernel=[1])", "axis 2 of data .* a number, not N"),
-        ("x: float32[N, 1, 3]", "max_pool_index(x, kernel=[1])", "axis 0 of data .* a number, not N"),
+        (
+            "x: float32[N, 1, 3]",
+            "max_pool_index(x, kernel=[1])",
+            "axis 0 of data .* a number, not N",
+        ),
         ("x: float32[1, N], s: float32[3]", "batch_norm(x, s, s, s, s)", "axis 1 of data .* not N"),
         ("x: float32[1, N, 2], s: float32[2]", "instance_norm(x, s, s)", "axis 1 of data .* not N"),
         ("x: float32[3, N], s: float32[3]", "layer_norm(x, s)", "axis 1 of data .* not N"),

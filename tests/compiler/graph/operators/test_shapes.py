@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tandem.compiler.graph.operators.shapes import DepthToSpace, Flatten, Reshape, Squeeze, Transpose
+from tandem.compiler.graph.operators.shapes import (
+    DepthToSpace,
+    Flatten,
+    Reshape,
+    Squeeze,
+    Transpose,
+)
 from tests.support.compiler.graph.calls import refused, type_of
 
 
@@ -58,7 +64,11 @@ def test_types_with_symbols(params: str, call: str, wanted: str) -> None:
             "reshape(x, shape=[-2])",
             r"data int8\[N, 2\] into \[-2\]: there is no extent -2 for axis 0",
         ),
-        ("x: int8[N, 2]", "reshape(x, shape=[0, 2, 0])", "data .*: there is no extent 0 for axis 2"),
+        (
+            "x: int8[N, 2]",
+            "reshape(x, shape=[0, 2, 0])",
+            "data .*: there is no extent 0 for axis 2",
+        ),
         ("x: int8[N, 2]", "reshape(x, shape=[-1, -1])", "data .*: only one extent can be -1"),
         (
             "x: int8[N, 2]",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tandem.compiler.graph.opspec import OpPattern
 from tandem.compiler.graph.passes.compressed_weights import (
     WIDENING,
     is_layer,
@@ -12,7 +13,6 @@ from tandem.compiler.graph.passes.compressed_weights import (
     widened_readers,
 )
 from tandem.compiler.graph.passes.grouping import Edge
-from tandem.compiler.graph.opspec import OpPattern
 from tests.support.compiler.graph.graphs import graph
 
 HEAD = "func @f(x: int8[2, 4], c: uint2[4, 4], t: bool[]):\n  w = widen(c, table=[0, 1, -2, -1])\n"
@@ -24,16 +24,29 @@ HEAD = "func @f(x: int8[2, 4], c: uint2[4, 4], t: bool[]):\n  w = widen(c, table
         (["y = dense(x, w)"], {"w"}),
         (["y = matmul(x, w)"], {"w"}),
         (["v = transpose(w)", "y = matmul(x, v)"], {"w"}),
-        (["u = reshape(w, shape=[2, 8])", "v = reshape(u, shape=[4, 4])", "y = dense(x, v)"], {"w"}),
+        (
+            ["u = reshape(w, shape=[2, 8])", "v = reshape(u, shape=[4, 4])", "y = dense(x, v)"],
+            {"w"},
+        ),
         # Something that computes between them.
         (["v = negative(w)", "y = dense(x, v)"], set()),
         (["y = relu(w)"], set()),
         (["v = transpose(w)", "y = relu(v)"], set()),
         (["y = max_pool(z, kernel=[1])"], set()),
         # In branches too.
-        (["y = if t:", "  a = dense(x, w)", "  yield a", "else:", "  b = dense(x, x0)", "  yield b"], {"w"}),
+        (
+            [
+                "y = if t:",
+                "  a = dense(x, w)",
+                "  yield a",
+                "else:",
+                "  b = dense(x, x0)",
+                "  yield b",
+            ],
+            {"w"},
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_layers_read(lines: list[str], kept: set[str]) -> None:
     head = HEAD.replace("t: bool[])", "t: bool[], z: int8[1, 1, 3], x0: int8[4, 4])")
     program = head + "".join(f"  {line}\n" for line in lines) + "  return y"
@@ -42,9 +55,7 @@ def test_what_layers_read(lines: list[str], kept: set[str]) -> None:
 
 def test_operators() -> None:
     assert {"dequantise_blocks", "widen"} == WIDENING
-    function = graph(
-        HEAD + "  y = dense(x, w)\n  z = relu(x)\n  p = (x, y)\n  return p"
-    )
+    function = graph(HEAD + "  y = dense(x, w)\n  z = relu(x)\n  p = (x, y)\n  return p")
     values = {let.name: let.value for let in function.body.lets}
     assert [name for name, value in values.items() if is_widening(value)] == ["w"]
     assert [name for name, value in values.items() if is_layer(value)] == ["y"]

@@ -26,7 +26,9 @@ def test_small_functions() -> None:
     start = graph(SMALL)
     found = Inline().apply(start)
     agree(start, found)
-    assert text(found) == """\
+    assert (
+        text(found)
+        == """\
 func @f(x: float32[2], y: float32[2]):
   c = relu(x)
   p = add(c, y)
@@ -34,6 +36,7 @@ func @f(x: float32[2], y: float32[2]):
   q = add(c_1, float32[2](1.0, 2.0))
   return q
 """
+    )
 
 
 @pytest.mark.parametrize(("small", "calls"), [(0, 2), (1, 2), (2, 0), (3, 0)])
@@ -154,5 +157,9 @@ func @f(x: float32[2]):
 
 
 def test_what_is_not_reached_goes() -> None:
-    start = graph(SMALL.replace("func @f", "func @lost(a: int8[]) -> int8[]:\n  b = @lost(a)\n  return b\n\nfunc @f"))
+    start = graph(
+        SMALL.replace(
+            "func @f", "func @lost(a: int8[]) -> int8[]:\n  b = @lost(a)\n  return b\n\nfunc @f"
+        )
+    )
     assert "lost" not in text(Inline().apply(start))

@@ -47,13 +47,16 @@ def test_the_text() -> None:
     found = fused(KernelPool(["f"]), "abc")
     assert found.name == "c"
     assert args(found) == ["x", "y"]
-    assert text(kernel(found)) == """\
+    assert (
+        text(kernel(found))
+        == """\
 kernel @add_multiply_add(p0: float32[2], p1: float32[2]) -> float32[2]:
   add: float32[2] = add(p0, p1)
   multiply: float32[2] = multiply(add, float32[](2.0))
   add_1: float32[2] = add(multiply, p0)
   return add_1
 """
+    )
 
 
 def test_equal_groups_share_a_kernel() -> None:

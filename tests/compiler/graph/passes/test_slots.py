@@ -24,7 +24,7 @@ from tandem.compiler.graph.printer import text
 from tandem.compiler.ir.dtypes import FLOAT32, INT8
 from tandem.compiler.layouts.layout import image_blocks
 
-F, I = TensorType((2,), FLOAT32), TensorType((), INT8)
+F, WHOLE = TensorType((2,), FLOAT32), TensorType((), INT8)
 LIST = declare(
     [
         Declaration("List", (), (Constructor("Cons", (F, DataType("List"))), Constructor("Nil"))),
@@ -43,7 +43,7 @@ def lines_of(lines: Lines) -> list[str]:
 def test_names() -> None:
     lines = Lines({"part"})
     inner = lines.inner()
-    assert list(parts_in(Var("x"), TupleType((F, I)), inner)) == [Var("part_1"), Var("part_2")]
+    assert list(parts_in(Var("x"), TupleType((F, WHOLE)), inner)) == [Var("part_1"), Var("part_2")]
     assert lines_of(inner) == ["part_1 = x[0]", "part_2 = x[1]"]
     assert lines.lets == []
     # Names of the whole function.
@@ -58,7 +58,7 @@ def test_parts() -> None:
     assert list(parts_in(Var("l"), list_type, lines)) == [Var("l")]
     assert lines.lets == []
     # What has no parts is not read.
-    nested = TupleType((TupleType(()), F, TupleType((TupleType((I,)), list_type))))
+    nested = TupleType((TupleType(()), F, TupleType((TupleType((WHOLE,)), list_type))))
     found = list(parts_in(Var("t"), nested, lines))
     assert lines_of(lines) == [
         "part = t[1]",
@@ -73,7 +73,7 @@ def test_parts() -> None:
 def test_values_of_slots() -> None:
     lines = Lines(set())
     assert value_in(Var("w"), iter([3]), F, lines) == Var("part")
-    nested = TupleType((F, TupleType((I, F)), TupleType(())))
+    nested = TupleType((F, TupleType((WHOLE, F)), TupleType(())))
     found = value_in(Var("w"), iter([0, 2, 1]), nested, lines)
     # After the number, which is item 0.
     assert lines_of(lines) == [
@@ -95,14 +95,17 @@ def test_what_nothing_reads() -> None:
     assert zeros.type == F
     assert not zeros.array.any()
     assert unread(DataType("List", (), LIST), lines) == Var("none")
-    assert unread(DataType("Maybe", (I,), LIST), lines) == Var("none_1")
+    assert unread(DataType("Maybe", (WHOLE,), LIST), lines) == Var("none_1")
     assert lines_of(lines) == ["none = Nil()", "none_1 = No[int8[]]()"]
 
 
 def test_refusals() -> None:
     lines = Lines(set())
-    with pytest.raises(GraphError, match="one of several functions holds Box, and another does not: "
-                       "it has to have a constructor without fields"):  # fmt: skip
+    with pytest.raises(
+        GraphError,
+        match="one of several functions holds Box, and another does not: "
+        "it has to have a constructor without fields",
+    ):
         unread(DataType("Box", (), LIST), lines)
     blocks = TensorType((1, 4, 1, 1), INT8, image_blocks(1, 4))
     for type_ in (TensorType((Dim(("N",)), 2), INT8), blocks):

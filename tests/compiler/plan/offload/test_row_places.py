@@ -8,8 +8,6 @@ import pytest
 from tandem.compiler.plan.offload.row_places import Array, RowPlaces, row_places
 
 
-
-
 def places(numbers: Array, width: int, rows: int) -> RowPlaces | None:
     """Where rows of a width lie in a tensor of the numbers of its elements."""
     there = numbers >= 0

@@ -8,7 +8,7 @@ import pytest
 from tandem.compiler.errors import QuantisationError
 from tandem.compiler.quantise.compressed.calibrated import Gram
 
-DATA = np.float32([[1, 2], [3, -1], [0, 2]])
+DATA = np.array([[1, 2], [3, -1], [0, 2]], np.float32)
 
 
 def test_products_of_columns() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tandem.compiler.errors import QuantisationError
-from tandem.compiler.graph.evaluate import Interpreter
+from tandem.compiler.graph.evaluate import Interpreter, NestedArray
 from tandem.compiler.quantise.compressed.network_loss import NetworkLoss
 from tests.support.compiler.graph.graphs import graph
 
@@ -20,7 +20,9 @@ func @f(x: float32[2], n: int8[2]):
   z = (y, inner)
   return z
 """
-SAMPLES = [[np.float32(row), np.int8([1, 2])] for row in ([3, 4], [1, 2])]
+SAMPLES: list[list[NestedArray]] = [
+    [np.array(row, np.float32), np.array([1, 2], np.int8)] for row in ([3, 4], [1, 2])
+]
 
 
 def test_decibels() -> None:
@@ -41,4 +43,4 @@ def test_decibels() -> None:
 def test_no_floats() -> None:
     whole = graph("func @f(n: int8[2]):\n  m = negative(n)\n  z = (m, n)\n  return z")
     with pytest.raises(QuantisationError, match="is that of results in floats, and the network h"):
-        NetworkLoss.of(whole, [[np.int8([1, 2])]], Interpreter())
+        NetworkLoss.of(whole, [[np.array([1, 2], np.int8)]], Interpreter())

@@ -71,7 +71,9 @@ def test_look_ups() -> None:
             "C has no loop i; its loops are i_o, i_i, j, k$",
         ),
         (
-            lambda: find.loop(Schedule.of(compute((), lambda: index(1), "S")).program.body, "S", "i"),
+            lambda: find.loop(
+                Schedule.of(compute((), lambda: index(1), "S")).program.body, "S", "i"
+            ),
             "S has no loop i; its loops are none",
         ),
     ):
@@ -141,9 +143,7 @@ def test_nests() -> None:
     first, second = blocks(inside)
     assert (first.name, second.name) == ("blurx", "blury")
     assert find.own_nest(inside, first) is find_loop(inside, "blurx.y")
-    _refused(
-        lambda: find.own_nest(inside, second), "blurx is computed inside the loops of blury"
-    )
+    _refused(lambda: find.own_nest(inside, second), "blurx is computed inside the loops of blury")
 
 
 def test_guards() -> None:

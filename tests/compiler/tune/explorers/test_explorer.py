@@ -31,6 +31,7 @@ def test_what_is_noted() -> None:
     assert explorer.best == 5
     assert np.flatnonzero(explorer.seen).tolist() == [0, 3, 4, 9]
     again = Silent(table, 7)
-    assert again.random.integers(1000, size=5).tolist() == np.random.default_rng(7).integers(
-        1000, size=5
-    ).tolist()  # fmt: skip
+    assert (
+        again.random.integers(1000, size=5).tolist()
+        == np.random.default_rng(7).integers(1000, size=5).tolist()
+    )

@@ -53,12 +53,12 @@ def test_the_best_of_all_trials() -> None:
     explorer = Genetic(TABLE, 0)
     explorer.learn(trials(range(20)))
     explorer.learn(trials([30, 40, 50], [0.5, 100.0, np.inf]))
-    kept = [trial.row for trial in explorer._trials]  # noqa: SLF001
+    kept = [trial.row for trial in explorer._trials]
     assert kept == [0, 30, *range(1, ELITE - 1)]
     # Of equal costs the first row.
     equal = Genetic(TABLE, 0)
     equal.learn(trials([5, 3, 4], [1.0, 1.0, 1.0]))
-    assert [trial.row for trial in equal._trials] == [3, 4, 5]  # noqa: SLF001
+    assert [trial.row for trial in equal._trials] == [3, 4, 5]
 
 
 def test_the_same_for_a_seed() -> None:

@@ -26,9 +26,9 @@ def test_as_a_trace_says() -> None:
     chooser = Replayed.of(SketchTrace.parse("x=2 y=root"))
     assert chooser.choose("x", OPTIONS) == 2
     assert chooser.choose("y", ("root", 0)) == "root"
-    with pytest.raises(ReplayError, match="^the trace does not decide z: 1, 2, 3 are allowed$"):
+    with pytest.raises(ReplayError, match=r"^the trace does not decide z: 1, 2, 3 are allowed$"):
         chooser.choose("z", OPTIONS)
-    with pytest.raises(ReplayError, match="^x is 2: 1, 3 are allowed$"):
+    with pytest.raises(ReplayError, match=r"^x is 2: 1, 3 are allowed$"):
         chooser.choose("x", (1, 3))
 
 

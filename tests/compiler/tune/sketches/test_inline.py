@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tandem.compiler.ir.dtypes import FLOAT32
@@ -14,10 +16,10 @@ from tests.support.compiler.te.schedules import blur, matmul, relu_of_sum
 from tests.support.compiler.tune.sketches import built
 
 
-def stages(start: Schedule, **values: int) -> tuple[list[str], dict[str, list[object]]]:
-    builder, asked = built(start, **values)
+def stages(start: Schedule, **values: Any) -> tuple[list[str], dict[str, list[Any]]]:
+    builder, asked = built(start, None, **values)
     inline_stages(builder)
-    return [each.name for each in blocks(builder.program.body)], dict(asked)
+    return [each.name for each in blocks(builder.program.body)], asked
 
 
 def test_what_is_read_once() -> None:

@@ -23,7 +23,7 @@ def test_the_space_is_the_default_alone() -> None:
     assert (SKETCHES.name, SKETCHES.patterns, DEFAULT) == ("sketches", (), {})
     assert dict(SKETCHES.space(WORK, RULES).knobs) == {}
     match: Any = None
-    with pytest.raises(Refusal, match="^sketches match no pattern: they schedule whole kernels$"):
+    with pytest.raises(Refusal, match=r"^sketches match no pattern: they schedule whole kernels$"):
         SKETCHES.bind(match, RULES)
 
 

@@ -25,7 +25,6 @@ from tandem.compiler.graph.extents import Dim
 from tandem.compiler.graph.types import TensorType
 from tandem.compiler.ir.dtypes import FLOAT32
 
-
 BUILDER = Builder(set())
 """Where all nodes and values of these tests are; nothing reads what is built."""
 

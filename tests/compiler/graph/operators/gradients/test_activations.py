@@ -124,5 +124,7 @@ def test_slopes_as_operands() -> None:
     of_x, of_slope = gradients("x: float64[3], s: float64[3]", "prelu(x, s)", x, slope)
     assert of_x.tolist() == [0.5, 2, 3 * 0.75]
     assert of_slope.tolist() == [-2, 0, 0]
-    one = gradients("x: float64[3], s: float64[1]", "prelu(x, s)", np.array([-2.0, 3, -4]), slope[:1])
+    one = gradients(
+        "x: float64[3], s: float64[1]", "prelu(x, s)", np.array([-2.0, 3, -4]), slope[:1]
+    )
     assert one[1].tolist() == [-2 - 12]

@@ -83,19 +83,25 @@ def test_powers() -> None:
     # 0**0: the slope of a constant, and no logarithm of 0.
     assert two("power(a, b)", [0.0], [0.0]) == [[0], [0]]
     mixed = gradients(
-        "a: float64[2], b: float32[2]", "power(a, b)", np.array([2.0, 4.0]), np.float32([3, 0.5])
+        "a: float64[2], b: float32[2]",
+        "power(a, b)",
+        np.array([2.0, 4.0]),
+        np.array([3, 0.5], np.float32),
     )
     assert [each.dtype.name for each in mixed] == ["float64", "float32"]
     np.testing.assert_allclose(mixed[0], [12, 2 * 0.5 / 2])
     (whole,) = gradients(
-        "a: float64[2], b: int32[2]", "power(a, b)", np.array([2.0, 3.0]), np.int32([2, 3])
+        "a: float64[2], b: int32[2]",
+        "power(a, b)",
+        np.array([2.0, 3.0]),
+        np.array([2, 3], np.int32),
     )
     assert whole.tolist() == [4, 54]
 
 
 def test_remainders() -> None:
     size = "float32[3]"
-    a, b = np.float32([7.5, -7.5, 3.0]), np.float32([2, 2, 5])
+    a, b = np.array([7.5, -7.5, 3.0], np.float32), np.array([2, 2, 5], np.float32)
     for fmod, wanted in ((0, [-3, 8, 0]), (1, [-3, 6, 0])):
         call = f"modulo(a, b, fmod={fmod})"
         of_a, of_b = gradients(f"a: {size}, b: {size}", call, a, b)
@@ -128,7 +134,7 @@ def test_choices_and_casts() -> None:
         "c: bool[2], a: float64[2], b: float64[2]", "where(c, a, b)", condition, X[:2], X[:2]
     )
     assert [each.tolist() for each in found] == [[1, 0], [0, 2]]
-    (wide,) = gradients("x: float32[2]", "cast(x, to=float64)", np.float32([1, 2]))
+    (wide,) = gradients("x: float32[2]", "cast(x, to=float64)", np.array([1, 2], np.float32))
     assert (wide.dtype.name, wide.tolist()) == ("float32", [1, 2])
 
 

@@ -25,15 +25,18 @@ X = np.arange(6.0).reshape(2, 3)
         ("x: float64[2, 3]", "gather_nd(x, int64[2, 1](1, 1))"),
         ("x: float64[2, 3]", "gather_nd(x, int64[2, 1](2, -3), batch_dims=1)"),
         ("x: float64[2, 3]", "gather_nd(x, int64[2, 2, 1](0, 0, 2, 1), batch_dims=1)"),
+        ("x: float64[2, 1, 3]", "gather_nd(x, int64[2, 1, 2, 1](0, 0, 2, 1), batch_dims=2)"),
+        ("x: float64[1, 2, 3]", "gather_nd(x, int64[1, 2, 1](2, -1), batch_dims=2)"),
     ],
 )
 def test_what_is_gathered(params: str, call: str) -> None:
-    (found,) = gradients(params, call, X)
-    went = value(params, call, X)
+    x = X.reshape([int(each) for each in params[11:-1].split(",")])
+    (found,) = gradients(params, call, x)
+    went = value(params, call, x)
     assert isinstance(went, np.ndarray)
     wanted = np.zeros(6)
     np.add.at(wanted, went.reshape(-1).astype(int), np.arange(1.0, went.size + 1))
-    np.testing.assert_array_equal(found, wanted.reshape(2, 3))
+    np.testing.assert_array_equal(found, wanted.reshape(x.shape))
 
 
 def test_one_hot() -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tandem.compiler.graph.gradients import value_and_grad
+from tandem.compiler.graph.printer import text
 from tests.support.compiler.graph.calls import gradients
+from tests.support.compiler.graph.graphs import graph
 from tests.support.compiler.operators.operators import Array
 
 RNG = np.random.default_rng(0)
@@ -45,14 +48,12 @@ def test_stacks(left: tuple[int, ...], right: tuple[int, ...]) -> None:
     found = gradients(params(left, right), "matmul(a, b)", a, b)
     g = weights(*np.matmul(a, b).shape)
     # Of each element of a: what the result gains if it grows by 1, of a product that is linear.
-    for found_one, operand, grown in (
-        (found[0], a, lambda unit: np.matmul(unit, b)),
-        (found[1], b, lambda unit: np.matmul(a, unit)),
-    ):
+    for number, operand in enumerate((a, b)):
         for place in np.ndindex(operand.shape):
             unit = np.zeros_like(operand)
             unit[place] = 1
-            assert found_one[place] == (grown(unit) * g).sum()
+            grown = np.matmul(*((unit, b), (a, unit))[number])
+            assert found[number][place] == (grown * g).sum()
 
 
 def test_layers() -> None:
@@ -84,8 +85,21 @@ def test_gemm(alpha: float, turned_a: bool, turned_b: bool) -> None:
 
 
 def test_gradients_have_the_operands_types() -> None:
-    a, b = np.float32([[1, 2]]), np.float32([[3], [4]])
+    a, b = np.array([[1, 2]], np.float32), np.array([[3], [4]], np.float32)
     given = "a: float32[1, 2], b: float32[2, 1]"
     found = gradients(given, "matmul(a, b, out_dtype=float64)", a, b)
     assert [each.dtype.name for each in found] == ["float32", "float32"]
     assert [each.reshape(-1).tolist() for each in found] == [[3, 4], [1, 2]]
+
+
+def test_a_matrix_that_several_multiply_has_one_product() -> None:
+    """Its rows are those of all matrices: nothing is summed after."""
+    program = """
+func @f(a: float64[5, 2, 3], b: float64[3, 4]) -> float64[]:
+  y = matmul(a, b)
+  z = reduce_sum(y, keepdims=False)
+  return z
+"""
+    found = text(value_and_grad(graph(program), ["b"]))
+    assert "reshape(a, shape=[10, 3]" in found
+    assert found.count("reduce_sum(") == 1

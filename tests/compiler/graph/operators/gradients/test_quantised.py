@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.compiler.graph.calls import gradients
 
-CODES = np.int8([[1, -2, 3], [4, 5, 6]])
+CODES = np.array([[1, -2, 3], [4, 5, 6]], np.int8)
 
 
 @pytest.mark.parametrize(

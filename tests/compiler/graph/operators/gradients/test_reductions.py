@@ -85,7 +85,9 @@ def test_global_pools() -> None:
     ],
 )
 @pytest.mark.parametrize("axis", [0, 1, -1])
-def test_up_to_each_position(given: str, sums: list[float], products: list[float], axis: int) -> None:
+def test_up_to_each_position(
+    given: str, sums: list[float], products: list[float], axis: int
+) -> None:
     shape = (3, 1) if axis == 0 else (1, 3)
     x = np.array([2.0, 3.0, 5.0]).reshape(shape)
     for name, wanted in (("cumulative_sum", sums), ("cumulative_product", products)):
