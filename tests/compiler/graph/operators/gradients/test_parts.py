@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tandem.compiler.graph.evaluate import evaluate
+from tandem.compiler.graph.gradients import value_and_grad
 from tests.support.compiler.graph.calls import gradients, value
+from tests.support.compiler.graph.graphs import graph
 
 
 @pytest.mark.parametrize(
@@ -59,3 +62,14 @@ def test_parts_on_which_nothing_depends() -> None:
             "x: float64[2, 3]", "split(x, sizes=[1, 2], axis=1)", x, result=f"y[{number}]"
         )
         assert found.tolist() == wanted
+
+
+def test_a_slice_beside_an_axis_that_is_a_symbol() -> None:
+    function = graph("""
+func @f(x: float64[N, 4]) -> float64[]:
+  y = slice(x, starts=[0, 1], ends=[2147483647, 3])
+  z = reduce_sum(y, keepdims=False)
+  return z
+""")
+    _, (found,) = evaluate(value_and_grad(function), [np.zeros((2, 4))])
+    assert np.asarray(found).tolist() == [[0, 1, 1, 0], [0, 1, 1, 0]]
