@@ -10,6 +10,7 @@ import pytest
 
 from tandem.compiler.errors import Refusal
 from tandem.compiler.machines.accelerator.target import accelerator
+from tandem.compiler.plan.space import Choices, Floats
 from tandem.compiler.plan.target import Target
 from tandem.compiler.tune.candidates import BASE, WIDE, Candidates, references
 from tandem.hw.config_files import load_config
@@ -51,6 +52,26 @@ def test_numbers_of_settings() -> None:
     assert few.rows_by_settings == {(0, 0, 0): 0, (0, 1, 1): 1, (1, 2, 1): 2}
     assert few.settings.dtype == np.int64
     assert [len(each) for each in KNOBS.values()] == [12, 10, 3]
+
+
+def test_costs_are_of_a_workload_by_a_template() -> None:
+    asked: list[tuple[object, object]] = []
+
+    class Noted(FixedCosts):
+        def costs(self, template: object, workload: object, choices: Choices) -> Floats:
+            asked.append((template, workload))
+            return np.zeros(len(choices))
+
+        def bounds(self, template: object, workload: object, choices: Choices) -> Floats:
+            return self.costs(template, workload, choices)
+
+        def features(self, template: object, workload: object, choices: Choices) -> Floats:
+            return self.costs(template, workload, choices)[:, None]
+
+    found = candidates()
+    noted = replace(found, workload="w", target=replace(found.target, cost=Noted(valley, no_bound)))
+    assert len(noted.estimates) == len(noted.bounds) == len(noted.features) == len(found)
+    assert asked == [(found.template, "w")] * 3
 
 
 def test_estimates_and_bounds() -> None:
