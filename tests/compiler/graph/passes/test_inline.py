@@ -163,3 +163,8 @@ def test_what_is_not_reached_goes() -> None:
         )
     )
     assert "lost" not in text(Inline().apply(start))
+
+
+def test_a_program_without_functions() -> None:
+    plain = graph("func @f(x: float32[2]):\n  y = relu(x)\n  return y")
+    assert Inline().apply(plain) == plain
