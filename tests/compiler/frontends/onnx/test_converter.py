@@ -23,8 +23,10 @@ def test_one_for_each_operator() -> None:
 
 def test_results_are_tuples() -> None:
     node: Any = None
-    assert converter("A", "value").results(node) == ("value",)
-    assert converter("A", ("x", "y")).results(node) == ("x", "y")
+    one_result: tuple[Any, ...] = converter("A", "value").results(node)
+    assert one_result == ("value",)
+    several: tuple[Any, ...] = converter("A", ("x", "y")).results(node)
+    assert several == ("x", "y")
     assert (one := converter("A")).limits == ""
     assert (one.takes_stored_floats, one.definition) == (False, None)
 

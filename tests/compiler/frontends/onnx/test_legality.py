@@ -35,7 +35,7 @@ def test_models() -> None:
 
 
 def test_pools_that_have_the_shapes_of_a_later_opset() -> None:
-    given = {"kernel_shape": [2], "strides": [3], "ceil_mode": 1, "pads": [0, 1]}
+    given: dict[str, Any] = {"kernel_shape": [2], "strides": [3], "ceil_mode": 1, "pads": [0, 1]}
     # Of 3 elements and one of padding the window at 3 would begin in the padding.
     pool = helper.make_node("MaxPool", ["x"], ["y"], **given)
     legal(model(pool, [1, 1, 3], [1, 1, 1], 22))
