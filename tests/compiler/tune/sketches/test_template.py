@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tandem.compiler.errors import Refusal, ReplayError
+from tandem.compiler.plan.space import Space
 from tandem.compiler.te.schedule import Schedule
 from tandem.compiler.tune.sketches.computation import Computation
 from tandem.compiler.tune.sketches.evolution import replay
@@ -25,6 +26,12 @@ def test_the_space_is_the_default_alone() -> None:
     match: Any = None
     with pytest.raises(Refusal, match=r"^sketches match no pattern: they schedule whole kernels$"):
         SKETCHES.bind(match, RULES)
+
+
+def test_everything_fits() -> None:
+    choices = Space({"x": (1, 2, 3)}).choices()
+    assert SKETCHES.fits(WORK, choices, RULES).tolist() == [True] * 3
+    assert SKETCHES.estimate(WORK, choices, RULES).tolist() == [1, 1, 1]
 
 
 def test_schedules_of_traces() -> None:
