@@ -60,7 +60,7 @@ def test_types_are_as_stored() -> None:
     assert match.tensors == {"data": "x", "skip": "z"}
 
 
-class Known(TunedChoices):
+class Repeated(TunedChoices):
     """The workload as a choice."""
 
     def choice(self, template: Any, workload: Any) -> Choice | None:
@@ -79,6 +79,6 @@ def test_defaults() -> None:
     choices = Space({"x": (1, 2)}).choices()
     assert template.shortlist("w", choices, None) is choices
     assert template.no_fit_reason("w", choices, None) == "no choice for even_numbers fits"
-    chosen = template.recorded_choice("w", None, Known())
+    chosen = template.recorded_choice("w", None, Repeated())
     assert chosen == {"template": "even_numbers", "workload": "w"}
     assert Arguments() == Arguments({}, {}, {}, "")

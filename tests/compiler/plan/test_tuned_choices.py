@@ -9,7 +9,7 @@ from tandem.compiler.plan.tuned_choices import TunedChoices
 from tandem.compiler.te.knobs import Choice
 
 
-class Known(TunedChoices):
+class Repeated(TunedChoices):
     """A choice for one workload."""
 
     def choice(self, template: Any, workload: Any) -> Choice | None:
@@ -17,8 +17,8 @@ class Known(TunedChoices):
 
 
 def test_costs_are_not_known() -> None:
-    known = Known()
+    known = Repeated()
     assert known.choice(None, "w") == {"x": 1}
     assert known.cost(None, "w") == inf
     assert known.knows(None) is True
-    assert known != Known()
+    assert known != Repeated()

@@ -22,7 +22,7 @@ from tandem.compiler.ir.dtypes import FLOAT32, INT8
 F, WHOLE = TensorType((2,), FLOAT32), TensorType((), INT8)
 
 
-class Sums(TermWriter):
+class Adding(TermWriter):
     """Writes sums as names."""
 
     def call(
@@ -34,7 +34,7 @@ class Sums(TermWriter):
 
 
 def term(name: str) -> Term:
-    return Term(name, F, Sums())
+    return Term(name, F, Adding())
 
 
 def data(name: str) -> DataTerm:

@@ -102,7 +102,7 @@ def test_against_the_inverse_itself(form: WeightFormat, group: int) -> None:
     energies = gram.products.diagonal()
     groups = energies.reshape(-1, group).mean(1)
     # Groups of the most energy first, and columns within a group.
-    order = sorted(range(6), key=lambda each: (-groups[each // group], -energies[each]))
+    order = sorted(range(6), key=lambda at: (-groups[at // group], -energies[at]))
     codes, found = calibrated_codes(rows, search, scales, gram)
     wanted, integers = plain(rows, search, scales, gram, order)
     np.testing.assert_array_equal(found.groups, integers)

@@ -33,7 +33,7 @@ def test_up_to_a_number_of_elements(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = DataSamples(["x"])
     for number in range(4):
         kept.add("x", np.full((1, 3), number))
-    # With three there is room for one more, with six there is none.
+    # Beside three elements another value is kept, beside six none.
     assert [int(each[0, 0]) for each in kept.values("x")] == [0, 1]
     exact = DataSamples(["x"])
     for _ in range(3):

@@ -63,8 +63,8 @@ def test_the_best_of_all_trials() -> None:
 
 def test_the_same_for_a_seed() -> None:
     first, second, other = (Genetic(TABLE, seed) for seed in (5, 5, 6))
-    for each in (first, second, other):
-        each.learn(trials(range(40)))
+    for explorer in (first, second, other):
+        explorer.learn(trials(range(40)))
     wanted = first.propose(10)
     assert wanted == second.propose(10)
     assert wanted != other.propose(10)
