@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from tandem.compiler.tune.explorers.boosted import Boosted
+from tandem.compiler.tune.boosted_trees import Measured
+from tandem.compiler.tune.explorers.boosted import FIRST, Boosted
 from tandem.compiler.tune.explorers.exact import Exact
 from tandem.compiler.tune.explorers.genetic import Genetic
 from tandem.compiler.tune.explorers.plain import ByEstimate, Grid, Random
@@ -36,3 +38,14 @@ def test_there_are_no_others() -> None:
     assert set(EXPLORERS) == set(KINDS)
     with pytest.raises(KeyError):
         make_explorer("luck", candidates(), 0)
+
+
+def test_only_what_learns_takes_measurements_of_others() -> None:
+    table = candidates()
+    features, count = table.features, len(table)
+    other = Measured(features, np.arange(1.0, count + 1), np.ones(count))
+    # It begins with the model, of which others begin with what is random.
+    learned = make_explorer("xgboost", table, 0, [other])
+    assert len(learned.propose(20)) == 20
+    assert len(make_explorer("xgboost", table, 0).propose(20)) == FIRST
+    assert make_explorer("grid", table, 0, [other]).propose(2) == Grid(table, 0).propose(2)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from tandem.compiler.ir.buffer import Scope
+from tandem.compiler.ir.dtypes import FLOAT32
+from tandem.compiler.te import compute, placeholder
 from tandem.compiler.te.knobs import Setting
 from tandem.compiler.te.schedule import Schedule
 from tandem.compiler.te.tree import allocated
@@ -68,3 +70,12 @@ def test_partial_results_have_whole_rows() -> None:
     place(builder, "blury")
     assert "s1.tile.1" not in asked
     assert loop_extents(builder.program, "blury") == {"y": 8, "x": 1, "x_t": 16}
+
+
+def test_only_the_last_two_long_axes_have_tiles() -> None:
+    a = placeholder((4, 1, 8, 8), FLOAT32, "a")
+    cube = compute((4, 1, 8, 8), lambda n, c, y, x: a[n, c, y, x] + 1.0, "cube")
+    builder, asked = built(Schedule.of(cube))
+    place(builder, "cube")
+    assert asked == {"s0.tile.2": [1, 2, 3, 4, 8], "s0.tile.3": [4, 8]}
+    assert builder.outer == {"cube": ("n", "c", "y", "x")}

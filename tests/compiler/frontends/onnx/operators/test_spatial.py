@@ -13,6 +13,8 @@ from tandem.compiler.frontends.onnx.builder import Builder
 from tandem.compiler.frontends.onnx.definitions import standard
 from tandem.compiler.frontends.onnx.node import Node
 from tandem.compiler.frontends.onnx.operators.spatial import (
+    channels_as_given,
+    channels_first,
     in_first_order,
     moved_to_back,
     moved_to_front,
@@ -117,3 +119,12 @@ def test_what_is_computed_before_transpositions() -> None:
         ((2, 3, 5, 6),),
     ]
     assert orders == [(0, 2, 3, 1), (0, 1, 2, 3), (0, 1, 2, 3)]
+
+
+def test_channels_last_of_onnx_runtime() -> None:
+    x = value(2, 5, 6, 3)
+    for given, shape in ((1, (2, 3, 5, 6)), (0, (2, 5, 6, 3))):
+        one = node(channels_last=given)
+        front = channels_first(one, x)
+        assert front.shape == shape
+        assert channels_as_given(one, front).shape == (2, 5, 6, 3)
