@@ -95,7 +95,7 @@ def _gemm_linear(operands: Sequence[NDArray[Any]], attributes: Gemm) -> Linear |
     axis = 0 if attributes.trans_b else 1
     channels = weight.shape[axis]
     bias = rest[0] if rest else np.zeros(channels)
-    if bias.size not in (1, channels) or bias.shape[-1:] not in ((), (1,), (channels,)):
+    if bias.size != 1 and bias.shape[-1:] != (bias.size,):
         # The bias differs from row to row.
         return None
     flat = np.broadcast_to(bias.reshape(-1), (channels,))

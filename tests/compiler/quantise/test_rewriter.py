@@ -173,3 +173,33 @@ def test_results_that_nothing_takes_as_int8() -> None:
     found = built("m = max_pool(x, kernel=[1, 1]); y = exp(m)", x=None, m=None)
     assert called(found) == ["max_pool", "exp"]
     assert reasons(found) == {"m": ["its data stays in real numbers"], "y": [NO_RULE]}
+
+
+SQUARE = "x: float32[2, 3], w: float32[3, 3], v: float32[3, 3]"
+
+
+def dequantised(function: Function) -> dict[str, str]:
+    """Of what integers real numbers are made, by name."""
+    return {
+        let.name: let.value.args[0].name  # type: ignore[union-attr]
+        for let in function.body.lets
+        if isinstance(let.value, Call) and let.value.callee.name == "dequantise"
+    }
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "d = dense(x, w); e = exp(d); y = dense(d, v); z = add(y, e)",
+        "d = dense(x, w); y = dense(d, v); e = exp(d); z = add(y, e)",
+    ],
+)
+def test_sums_that_are_int8_for_others_are_real_of_that(lines: str) -> None:
+    assert dequantised(built(lines, SQUARE)) == {"d": "d_int8", "y": "y_acc"}
+
+
+@pytest.mark.parametrize("move", ["transpose(d, perm=[1, 0])", "reshape(d, shape=[1, 6])"])
+def test_sums_of_matrices_that_move_are_int8_first(move: str) -> None:
+    found = built(f"d = dense(x, w); t = {move}; y = exp(t)", SQUARE)
+    assert called(found)[:3] == ["quantise", "dense", "requantise"]
+    assert dequantised(found) == {"t": "t_int8"}

@@ -128,3 +128,16 @@ def test_types_that_are_said_still_hold() -> None:
     assert graph("func @g(x: int8[]):\n  return x") == FoldNormalisation().apply(
         graph("func @g(x: int8[]):\n  return x")
     )
+
+
+def test_a_bias_of_as_many_rows_as_channels_stays() -> None:
+    """It is none of channels, though it has as many numbers."""
+    function = graph(
+        """
+func @f(x: float32[2, 3]):
+  y = gemm(x, float32[3, 2](1.0, 2.0, 3.0, 4.0, 5.0, 6.0), float32[2, 1](10.0, 20.0))
+  s = batch_norm(y, float32[2](2.0, 3.0), float32[2](0.5, 1.5), float32[2](1.0, 2.0), V)
+  return s
+""".replace("V)", "float32[2](1.0, 4.0))")
+    )
+    agree(function, transform(function, [FoldNormalisation()]), 1e-6)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tandem.compiler.machines.accelerator.target import accelerator
 from tandem.compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
-from tandem.compiler.plan.space import Choices, Floats, Space
+from tandem.compiler.plan.schedule_template import Arguments, KernelMatch, ScheduleTemplate
+from tandem.compiler.plan.space import Bools, Choices, Floats, Space
 from tandem.compiler.plan.target import CostModel
+from tandem.compiler.te import Schedule
 from tandem.compiler.te.knobs import Choice
 from tandem.compiler.tune.candidates import Candidates
 from tandem.compiler.tune.trial import Outcome
@@ -63,3 +65,27 @@ def measure_of(cost: Callable[[Choices], Floats] = valley) -> Measure:
         return [Outcome.measured(one) if one <= limit else Outcome.abandoned() for one in costs]
 
     return measure
+
+
+@dataclass(frozen=True)
+class EvenNumbers(ScheduleTemplate[str, Any]):
+    """A template of two spaces, of which choices with an even `x` fit."""
+
+    name: ClassVar[str] = "even_numbers"
+    wide: Mapping[str, tuple[int, ...]] | None = None
+
+    def bind(self, found: KernelMatch, machine: Any) -> tuple[str, Arguments]:
+        raise AssertionError
+
+    def schedule(self, workload: str, choice: Choice, machine: Any) -> Schedule:
+        raise AssertionError
+
+    def space(self, workload: str, machine: Any) -> Space:
+        return Space({"x": (1, 2, 3, 4)})
+
+    def wide_space(self, workload: str, machine: Any) -> Space | None:
+        return None if self.wide is None else Space(self.wide)
+
+    def fits(self, workload: str, choices: Choices, machine: Any) -> Bools:
+        found: Bools = choices["x"] % 2 == 0
+        return found
