@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from tandem.compiler.ir.dtypes import INDEX
 from tandem.compiler.ir.expr import Expr, Var
 from tandem.compiler.ir.interval_ops import Interval
-from tandem.compiler.ir.ops import INDEX, index, minimum
+from tandem.compiler.ir.ops import index, minimum
 from tandem.compiler.ir.stmt import For, LoopKind, Seq, Stmt
 from tandem.compiler.lower.ranges import all_ranges, loop_range
 
@@ -32,6 +33,8 @@ def test_inner_loops_know_those_around_them() -> None:
     outer = Var("o", INDEX)
     inner, other = loop("i", outer + 1), loop("j", index(2))
     assert all_ranges(loop("o", index(3), inner, other)) == {
-        "o": Interval(0, 2), "i": Interval(0, 2), "j": Interval(0, 1)
+        "o": Interval(0, 2),
+        "i": Interval(0, 2),
+        "j": Interval(0, 1),
     }
     assert all_ranges(Seq(())) == {}

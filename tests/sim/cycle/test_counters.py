@@ -21,9 +21,7 @@ def spent(part: Parts) -> dict[Unit, UnitCycles]:
     return unit_cycles(part.machine, part.run, part.stores)
 
 
-def program_of(
-    *times: tuple[Unit, int, int, int, int], extended: bool = False
-) -> Parts:
+def program_of(*times: tuple[Unit, int, int, int, int], extended: bool = False) -> Parts:
     """Instructions of units with the times of dispatch, start and end, and writes (-1: no LOAD)."""
     config = EXTENDED if extended else TINY
     asm = Assembler(config)

@@ -56,7 +56,9 @@ def test_the_first_in_time_counts_and_of_one_cycle_the_greatest_source() -> None
         assert report(state, cycle, source, 10 + instruction, instruction) == first
         if first:
             expected = [cycle, source, 10 + instruction, instruction]
-            assert [state[at] for at in (FAULT_CYCLE, FAULT_SOURCE, FAULT_CODE, FAULT_AT)] == expected
+            assert [
+                state[at] for at in (FAULT_CYCLE, FAULT_SOURCE, FAULT_CODE, FAULT_AT)
+            ] == expected
         else:
             assert (state == before).all()
 

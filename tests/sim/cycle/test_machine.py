@@ -63,7 +63,10 @@ def test_what_depends_on_extensions_and_ports() -> None:
     # 64 bytes of weights are 8 banks of a beat: those that a beat of codes of 1 bit fills in two
     # steps.
     wide = TINY.replace(
-        name="codes", log_block_in=3, log_block_out=3, features=frozenset({Feature.COMPRESSED_WEIGHTS})
+        name="codes",
+        log_block_in=3,
+        log_block_out=3,
+        features=frozenset({Feature.COMPRESSED_WEIGHTS}),
     )
     assert make_machine(wide, MEMORY).slow_steps == 2
 

@@ -136,7 +136,12 @@ def test_a_run_at_launch() -> None:
     # What is refused, at last all beyond memory.
     assert run.refused.tolist() == [[4, 8], [5, 1 << 62], [1000, LONGEST_WAIT]]
     state = run.state.copy()
-    for place, value in ((LIMIT, LONGEST_WAIT), (FAULT_CYCLE, LONGEST_WAIT), (LAST, -1), (SHIFT_AT, -1)):
+    for place, value in (
+        (LIMIT, LONGEST_WAIT),
+        (FAULT_CYCLE, LONGEST_WAIT),
+        (LAST, -1),
+        (SHIFT_AT, -1),
+    ):
         assert state[place] == value
         state[place] = 0
     assert not state.any()

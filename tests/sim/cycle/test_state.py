@@ -8,14 +8,29 @@ from tandem.sim.cycle import state
 QUEUES = len(TokenQueue) + 1
 """With that of flags which are not set."""
 LENGTHS = {
-    "DISPATCHED": 1, "HALF": 1, "NEXT": len(Unit), "READY_AT": len(Unit), "LOOPS_AT": 1, "ENDED": 1,
-    "LAST": 1, "POPPED": QUEUES, "PUSHED": QUEUES, "FETCHES": 1, "WAKE": 1, "LIMIT": 1, "WATCH": 1,
-    "FAULT_CYCLE": 1, "FAULT_SOURCE": 1, "FAULT_CODE": 1, "FAULT_AT": 1, "SHIFT_AT": 2,
+    "DISPATCHED": 1,
+    "HALF": 1,
+    "NEXT": len(Unit),
+    "READY_AT": len(Unit),
+    "LOOPS_AT": 1,
+    "ENDED": 1,
+    "LAST": 1,
+    "POPPED": QUEUES,
+    "PUSHED": QUEUES,
+    "FETCHES": 1,
+    "WAKE": 1,
+    "LIMIT": 1,
+    "WATCH": 1,
+    "FAULT_CYCLE": 1,
+    "FAULT_SOURCE": 1,
+    "FAULT_CODE": 1,
+    "FAULT_AT": 1,
+    "SHIFT_AT": 2,
 }
 
 
 def test_fields_lie_one_behind_the_other() -> None:
-    taken = []
+    taken: list[int] = []
     for name, length in LENGTHS.items():
         first = getattr(state, name)
         taken += range(first, first + length)

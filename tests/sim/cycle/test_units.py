@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -53,7 +55,9 @@ def assembler(config: HardwareConfig = TINY) -> Assembler:
     return Assembler(config)
 
 
-def dispatched(asm: Assembler, config: HardwareConfig = TINY, cycle: int = 9, **options: int) -> Parts:
+def dispatched(
+    asm: Assembler, config: HardwareConfig = TINY, cycle: int = 9, **options: Any
+) -> Parts:
     """A program that has been dispatched in one cycle, whole."""
     bases = [256 * (number + 1) for number in range(7)]
     part = parts_of(config, asm.build(), bases=bases, **options)
@@ -134,7 +138,10 @@ def test_tokens_are_popped_a_cycle_after_they_were_pushed() -> None:
 
 @pytest.mark.parametrize(("pushed", "starts"), [(8, 10), (9, 10), (10, 11)])
 def test_the_later_of_dispatch_and_token(pushed: int, starts: int) -> None:
-    for unit, queue in ((Unit.STORE, TokenQueue.COMPUTE_TO_STORE), (Unit.LOAD, TokenQueue.COMPUTE_TO_LOAD)):
+    for unit, queue in (
+        (Unit.STORE, TokenQueue.COMPUTE_TO_STORE),
+        (Unit.LOAD, TokenQueue.COMPUTE_TO_LOAD),
+    ):
         asm = assembler()
         asm.nop(unit, waits_for=Unit.COMPUTE)
         part = dispatched(asm)
@@ -199,7 +206,11 @@ def test_a_store_that_moves_data() -> None:
 
 @pytest.mark.parametrize(
     ("memory", "unit", "base", "size"),
-    [(MemoryId.INP, Unit.LOAD, 768, 4), (MemoryId.WGT, Unit.LOAD, 512, 16), (MemoryId.ACC, Unit.COMPUTE, 1024, 16)],
+    [
+        (MemoryId.INP, Unit.LOAD, 768, 4),
+        (MemoryId.WGT, Unit.LOAD, 512, 16),
+        (MemoryId.ACC, Unit.COMPUTE, 1024, 16),
+    ],
 )
 def test_a_load_asks_for_its_rows(memory: MemoryId, unit: Unit, base: int, size: int) -> None:
     asm = assembler()
@@ -232,7 +243,14 @@ def test_a_load_ends_with_its_last_write(
     unit = Unit.LOAD if memory is MemoryId.INP else Unit.COMPUTE
     asm = assembler(config)
     asm.nop(unit)
-    asm.load(memory, sram=0, dram=0, columns=2, pad=(0, 2, 0, 0), signals=unit.COMPUTE if unit is Unit.LOAD else Unit.LOAD)
+    asm.load(
+        memory,
+        sram=0,
+        dram=0,
+        columns=2,
+        pad=(0, 2, 0, 0),
+        signals=unit.COMPUTE if unit is Unit.LOAD else Unit.LOAD,
+    )
     part = dispatched(asm, config)
     assert begun(part, unit)
     assert begun(part, unit)

@@ -29,10 +29,14 @@ def test_engines_without_registers(engine: str) -> None:
 
 def test_the_rtl_has_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[tuple[Any, ...]] = []
-    monkeypatch.setattr(
-        "tandem.sim.driven.bench.BenchMachine", lambda *how: made.append(how) or "the bench"
-    )
-    assert drive("rtl", TINY, MEMORY) == "the bench"
+
+    def bench(*how: Any) -> str:
+        made.append(how)
+        return "the bench"
+
+    monkeypatch.setattr("tandem.sim.driven.bench.BenchMachine", bench)
+    found: Any = drive("rtl", TINY, MEMORY)
+    assert found == "the bench"
     assert made == [(TINY, MEMORY, DEFAULT_MEMORY)]
 
 

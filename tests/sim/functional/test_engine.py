@@ -55,7 +55,7 @@ def test_the_limit_is_exact_and_its_error_tells_what_was_done() -> None:
 
 
 @pytest.mark.parametrize(("option", "value"), [("stalls", Stalls(0.1)), ("waveform", "a.vcd")])
-def test_options_without_a_bus(option: str, value: object) -> None:
+def test_options_without_a_bus(option: str, value: Any) -> None:
     with pytest.raises(EngineError) as caught:
         launched(looping(), **{option: value})
     assert str(caught.value) == f"the functional engine has no {option}: it has no bus signals"
@@ -89,9 +89,7 @@ def test_a_deadlock_tells_what_each_unit_waits_for() -> None:
     waits = caught.value.waits
     assert waits == (
         UnitWait(Unit.LOAD, None, ()),
-        UnitWait(
-            Unit.COMPUTE, 3, (TokenQueue.LOAD_TO_COMPUTE, TokenQueue.STORE_TO_COMPUTE)
-        ),
+        UnitWait(Unit.COMPUTE, 3, (TokenQueue.LOAD_TO_COMPUTE, TokenQueue.STORE_TO_COMPUTE)),
         UnitWait(Unit.STORE, 4, (TokenQueue.COMPUTE_TO_STORE,)),
     )
 

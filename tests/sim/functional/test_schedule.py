@@ -161,9 +161,7 @@ def test_a_limit_of_micro_ops() -> None:
     assert Machine(looping()).run(limit=10) == DONE
 
 
-@pytest.mark.parametrize(
-    ("pushed", "ends"), [(2, Fault.TOKENS_LEFT), (3, Fault.TOKEN_OVERFLOW)]
-)
+@pytest.mark.parametrize(("pushed", "ends"), [(2, Fault.TOKENS_LEFT), (3, Fault.TOKEN_OVERFLOW)])
 def test_the_last_token_that_a_queue_holds(pushed: int, ends: Fault) -> None:
     asm = Assembler(TINY)
     for _ in range(pushed):

@@ -14,7 +14,7 @@ LENGTHS = {
 
 
 def test_fields_lie_one_behind_the_other() -> None:
-    taken = []
+    taken: list[int] = []
     for name, length in LENGTHS.items():
         first = getattr(state, name)
         taken += range(first, first + length)

@@ -57,7 +57,8 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
 def test_the_first_launch_builds_and_the_next_does_not(calls: Calls, tmp_path: Path) -> None:
     engine = RtlEngine(TINY, cache=tmp_path)
     how = Launch(address=0)
-    assert engine.launch(PROGRAM, MEMORY, how) == "the result"
+    result: Any = engine.launch(PROGRAM, MEMORY, how)
+    assert result == "the result"
     assert calls.made == [
         ("verilog_of", TINY, tmp_path),
         ("build", "a verilog_of", Waves.NONE, tmp_path),
@@ -82,9 +83,7 @@ def test_a_design_takes_the_place_of_the_generated_one(calls: Calls) -> None:
 
 
 @pytest.mark.parametrize(("name", "waves"), [("a.fst", Waves.FST), ("b.vcd", Waves.VCD)])
-def test_waveforms_are_asked_for_in_the_first_launch(
-    calls: Calls, name: str, waves: Waves
-) -> None:
+def test_waveforms_are_asked_for_in_the_first_launch(calls: Calls, name: str, waves: Waves) -> None:
     engine = RtlEngine(TINY)
     wanted = Launch(address=0, waveform=Path(name))
     engine.launch(PROGRAM, MEMORY, wanted)

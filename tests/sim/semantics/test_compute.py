@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -17,8 +19,13 @@ from tests.support.sim.rows import row_of
 
 TINY = load_config("tiny-x")
 INP, ACC, PAR = (TINY.depth(each) for each in (MemoryId.INP, MemoryId.ACC, MemoryId.PAR))
-LOOPS = {"uop_bgn": 0, "uop_end": 1, "iter_out": 1, "iter_in": 4}
-FACTORS = {"dst_factor_out": 0, "dst_factor_in": 1, "src_factor_out": 0, "src_factor_in": 0}
+LOOPS: dict[str, Any] = {"uop_bgn": 0, "uop_end": 1, "iter_out": 1, "iter_in": 4}
+FACTORS: dict[str, Any] = {
+    "dst_factor_out": 0,
+    "dst_factor_in": 1,
+    "src_factor_out": 0,
+    "src_factor_in": 0,
+}
 
 
 def machine() -> tuple[Chip, Requantiser]:

@@ -26,7 +26,9 @@ def test_each_weight_meets_its_input_and_its_accumulator(kernel: Kernel) -> None
         kernel(acc, 1, inp, 2, wgt, 1, 2)
         added = acc - np.arange(LANES + 2)
         assert added.tolist() == [
-            *[0] * (1 + lane), (3, 5, 7, 11)[2 * pair + half], *[0] * (LANES - lane)
+            *[0] * (1 + lane),
+            (3, 5, 7, 11)[2 * pair + half],
+            *[0] * (LANES - lane),
         ]
 
 

@@ -1,4 +1,4 @@
-"""LOADs and TABLEs whose results are worked out by hand; those of random machines: `test_copies`."""
+"""LOADs and TABLEs whose results are worked out by hand; random ones: `test_copies`."""
 
 from __future__ import annotations
 
@@ -189,7 +189,9 @@ def test_out_gets_the_low_bytes_of_what_a_load_of_accumulators_writes(memory: Me
     out = requantiser.out.reshape(-1, 16)[:, :4]
     last = 2 + 3 * 5
     assert (out[2:last] == (chip.acc.reshape(-1, 16)[2:last, :4] & 0xFF)).all()
-    middle = [[255, 3, 255, 0], [1, 2, 3, 4]] if memory is MemoryId.ACC else [[0, 1, 2, 3], [4, 5, 6, 7]]
+    middle = (
+        [[255, 3, 255, 0], [1, 2, 3, 4]] if memory is MemoryId.ACC else [[0, 1, 2, 3], [4, 5, 6, 7]]
+    )
     assert out[9:11].tolist() == middle
     assert (out[[*range(2, 9), *range(11, last)]] == 0).all()
     assert (out[:2] == 77).all()

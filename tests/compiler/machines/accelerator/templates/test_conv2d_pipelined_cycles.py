@@ -57,7 +57,9 @@ def choices(*changes: dict[str, Any]) -> Choices:
     return Choices.of([{**CHOICE, **change} for change in changes or ({},)])
 
 
-def stages(workload: Conv2dWorkload = WORKLOAD, cost: MachineCost = COST, **change: Any) -> TileCycles:
+def stages(
+    workload: Conv2dWorkload = WORKLOAD, cost: MachineCost = COST, **change: Any
+) -> TileCycles:
     return TileCycles.of(workload, choices(change), cost)
 
 
@@ -66,7 +68,9 @@ def test_numbers_of_tiles() -> None:
     assert tiles_of_pixels(WORKLOAD, given).tolist() == [4, 2, 15]
     # [y, x], index 1 of whole tiles, 0 of the last one.
     assert tiles_of_kinds(WORKLOAD, given).tolist() == [
-        [[1, 1], [1, 1]], [[1, 1], [0, 0]], [[1, 2], [4, 8]]
+        [[1, 1], [1, 1]],
+        [[1, 1], [0, 0]],
+        [[1, 2], [4, 8]],
     ]
     three = replace(WORKLOAD, data=(3, *WORKLOAD.data[1:]))
     assert tiles_of_kinds(three, given)[2].tolist() == [[3, 6], [12, 24]]
@@ -87,7 +91,10 @@ def test_stages_of_each_kind_of_tile() -> None:
     image, resets, products, passes, residual, stores, fetch = stages().durations[0].tolist()
     # Two LOADs, 22 cycles each; 3 or 4 rows and 3 or 5 columns are no padding, of 4 or 5 and 4 or
     # 6, of which an element takes two cycles and padding one.
-    assert image == [[44 + 2 * (9 + 16), 44 + 2 * (15 + 24)], [44 + 2 * (12 + 20), 44 + 2 * (20 + 30)]]
+    assert image == [
+        [44 + 2 * (9 + 16), 44 + 2 * (15 + 24)],
+        [44 + 2 * (12 + 20), 44 + 2 * (20 + 30)],
+    ]
     assert resets == [[4, 8], [6, 12]]
     assert products == [[4 * 18, 8 * 18], [6 * 18, 12 * 18]]
     assert passes == [[12, 24], [18, 36]]
@@ -201,7 +208,9 @@ def test_a_begin_waits_for_micro_ops() -> None:
 
 
 def test_bounds_are_below_estimates_and_above_their_parts() -> None:
-    given = choices({}, {"weight_slots": ALL, "y": 1}, {"order": "pixels", "oc": 1}, {"x": 1, "y": 1})
+    given = choices(
+        {}, {"weight_slots": ALL, "y": 1}, {"order": "pixels", "oc": 1}, {"x": 1, "y": 1}
+    )
     tiles = TileCycles.of(WORKLOAD, given, COST)
     cycles = PipelinedCycles.of(tiles, np.arange(4), given)
     found = estimate(WORKLOAD, given, COST)

@@ -59,7 +59,10 @@ def test_steps_of_a_tiled_output() -> None:
 def test_the_knobs_of_tiles() -> None:
     space = tile_space(("y", "oc"), {"oc": 2, "y": 5}, NONE)
     assert dict(space.knobs) == {
-        "threads": (2, 1), "along": ("y", "oc"), "oc": (1, 2), "y": (1, 2, 3, 5)
+        "threads": (2, 1),
+        "along": ("y", "oc"),
+        "oc": (1, 2),
+        "y": (1, 2, 3, 5),
     }
     assert dict(tile_space(("y",), {"y": 1}, ONE).knobs)["resident"] == (1, 0)
 
@@ -93,9 +96,7 @@ def test_operands_that_take_more_than_a_quarter_of_acc_stay_off(
 
 
 def test_accumulators_of_operands() -> None:
-    rows = choices(
-        {"threads": 2, "oc": 3, "resident": 1}, {"threads": 2, "oc": 3, "resident": 0}
-    )
+    rows = choices({"threads": 2, "oc": 3, "resident": 1}, {"threads": 2, "oc": 3, "resident": 0})
     assert resident_operands(rows).tolist() == [True, False]
     assert operand_accumulators(rows, TWO, 10).tolist() == [20, 12]
     assert operand_accumulators(rows, NONE, 10).tolist() == [0, 0]

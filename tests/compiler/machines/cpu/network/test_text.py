@@ -49,7 +49,15 @@ def program(
 ) -> Program:
     """With a step of two operands, whose kernel takes the second one first."""
     steps = (
-        Step(name="s", device="cpu", code="kernel", inputs=("x",), outputs=("y",), operators=(), macs=0),
+        Step(
+            name="s",
+            device="cpu",
+            code="kernel",
+            inputs=("x",),
+            outputs=("y",),
+            operators=(),
+            macs=0,
+        ),
     )
     named = {each.name: each for each in tensors}
     references = [name for name, each in named.items() if isinstance(each.place, Reference)]
@@ -118,13 +126,9 @@ def cells() -> Program:
         tensors=("given",),
         params=("given",),
     )
-    ends = function(
-        "ends", Return(), tensors=("result",), params=("result",), results=("result",)
-    )
+    ends = function("ends", Return(), tensors=("result",), params=("result",), results=("result",))
     names = ("made", "list", "given", "result")
-    references = [
-        Tensor(name=name, shape=(), dtype="int64", place=Reference()) for name in names
-    ]
+    references = [Tensor(name=name, shape=(), dtype="int64", place=Reference()) for name in names]
     forms = Form(name="Nil", fields=()), Form(name="Cons", fields=(None, ((3,), "float32")))
     own = (*OUTSIDE, tensor("y", VECTOR, 0), *references)
     return program((main, deep, ends), own, forms)

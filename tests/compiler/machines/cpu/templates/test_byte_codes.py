@@ -79,9 +79,7 @@ def test_groups_that_end_within_a_register() -> None:
 
 def inputs_of(layout: CodeLayout) -> Array:
     """The input of each [group, step, part, term]."""
-    return np.arange(layout.inputs).reshape(
-        layout.groups, layout.steps, layout.parts, layout.depth
-    )
+    return np.arange(layout.inputs).reshape(layout.groups, layout.steps, layout.parts, layout.depth)
 
 
 def test_numbers_of_inputs() -> None:
@@ -136,9 +134,7 @@ def test_two_scales_lie_in_a_byte() -> None:
     expected = (whole[:, 0::2] | whole[:, 1::2] << 4).reshape(2, 4, 2).transpose(0, 2, 1)
     assert (found == expected).all()
     stored = te.placeholder(packed.shape, packed.dtype, "stored")
-    each = te.compute(
-        (2, 3, 4), lambda jb, g, at: scale_of(stored, jb, g, (), at), "each"
-    )
+    each = te.compute((2, 3, 4), lambda jb, g, at: scale_of(stored, jb, g, (), at), "each")
     back = value(each, stored, found)
     assert back.dtype == np.int32
     assert (back == whole[:, :3].reshape(2, 4, 3).transpose(0, 2, 1)).all()

@@ -14,7 +14,7 @@ from tandem.compiler.ir.expr import Binary, Cast, Const, Expr, Load, Select, Una
 from tandem.compiler.ir.operations import BinaryOp, UnaryOp
 from tandem.compiler.machines.gpu.check.arrays import UnknownError, value
 
-I, J = Var("i", INDEX), Var("j", INDEX)
+FIRST, SECOND = Var("i", INDEX), Var("j", INDEX)
 A, B = (each.ravel() for each in np.meshgrid(np.arange(-5, 6), np.arange(-3, 4)))
 VARIABLES = {"i": A, "j": B}
 
@@ -46,16 +46,16 @@ def same(expr: Expr, meaning: Callable[[int, int], Any]) -> None:
     ],
 )
 def test_operations(op: BinaryOp, meaning: Callable[[int, int], Any]) -> None:
-    same(Binary(op, I, J), meaning)
+    same(Binary(op, FIRST, SECOND), meaning)
 
 
 def test_conditions_and_choices() -> None:
-    first, second = Binary(BinaryOp.LT, I, J), Binary(BinaryOp.EQ, J, constant(0))
+    first, second = Binary(BinaryOp.LT, FIRST, SECOND), Binary(BinaryOp.EQ, SECOND, constant(0))
     same(Binary(BinaryOp.AND, first, second), lambda a, b: a < b and b == 0)
     same(Binary(BinaryOp.OR, first, second), lambda a, b: a < b or b == 0)
     same(Unary(UnaryOp.NOT, first), lambda a, b: not a < b)
-    same(Unary(UnaryOp.NEG, I), lambda a, _: -a)
-    same(Select(first, I, constant(9)), lambda a, b: a if a < b else 9)
+    same(Unary(UnaryOp.NEG, FIRST), lambda a, _: -a)
+    same(Select(first, FIRST, constant(9)), lambda a, b: a if a < b else 9)
     assert value(constant(7), {}) == 7
 
 
@@ -72,14 +72,14 @@ def test_casts_to_as_many_bits_or_more() -> None:
     "expr",
     [
         Var("k", INDEX),
-        Load(Buffer("data", (4,), INDEX), (I,)),
+        Load(Buffer("data", (4,), INDEX), (FIRST,)),
         Binary(BinaryOp.ADD, Var("i", FLOAT32), Var("j", FLOAT32)),
-        Binary(BinaryOp.SHR, I, J),
+        Binary(BinaryOp.SHR, FIRST, SECOND),
         Unary(UnaryOp.NEG, Var("i", FLOAT32)),
-        Unary(UnaryOp.NOT, I),
+        Unary(UnaryOp.NOT, FIRST),
         # What is not known within what is.
-        Select(Var("known", BOOL), I, J),
-        Binary(BinaryOp.MUL, I, Var("k", INDEX)),
+        Select(Var("known", BOOL), FIRST, SECOND),
+        Binary(BinaryOp.MUL, FIRST, Var("k", INDEX)),
     ],
 )
 def test_what_is_not_known(expr: Expr) -> None:
