@@ -137,6 +137,13 @@ def test_a_rule_that_an_instruction_breaks_by_itself_needs_no_details() -> None:
         launched(asm, validate=False)
     assert (caught.value.fault, caught.value.instruction) == (Fault.SRAM_RANGE, 0)
     # SHR by an immediate is checked before the run, by an operand in it.
+    shift = Assembler(TINY)
+    shift.alu(AluOp.SHR, (0, 1), imm=40)
+    shift.finish()
+    with pytest.raises(ProgramError) as caught:
+        launched(shift, validate=False)
+    assert caught.value.fault is Fault.SHIFT
+    assert "40" in str(caught.value)
     assert "micro-op" not in str(caught.value)
 
 

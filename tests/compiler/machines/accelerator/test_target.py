@@ -8,6 +8,7 @@ import pytest
 
 from tandem.compiler.graph.nodes import Call
 from tandem.compiler.graph.types import Type
+from tandem.compiler.machines.accelerator.costs import AcceleratorCosts
 from tandem.compiler.machines.accelerator.limits import limit_of
 from tandem.compiler.machines.accelerator.sketches.products import ALL_PRODUCTS, RECORDED_PRODUCTS
 from tandem.compiler.machines.accelerator.target import TEMPLATES, accelerator
@@ -41,8 +42,9 @@ def test_the_plain_target() -> None:
     assert target.machine.config == TINY
     assert target.settings == ()
     assert target.limit_of is limit_of
-    assert target.cost.machine == MachineCost(TINY, MemoryTiming())
-    assert accelerator(TINY, MemoryTiming(9, 4)).cost.machine.memory == MemoryTiming(9, 4)
+    assert target.cost == AcceleratorCosts(MachineCost(TINY, MemoryTiming()))
+    timing = MemoryTiming(9, 4)
+    assert accelerator(TINY, timing).cost == AcceleratorCosts(MachineCost(TINY, timing))
     # One thread hides nothing.
     assert accelerator(TINY, hiding=False).settings == (("threads", (1,)),)
 
