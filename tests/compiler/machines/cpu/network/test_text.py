@@ -152,6 +152,27 @@ def test_functions(name: str, golden: Callable[[str, str], None]) -> None:
     assert ("define internal ptr @make(" in text) == (name == "cells")
 
 
+def test_a_loop_of_one_instruction_can_be_stopped() -> None:
+    forever = program((function("main", Jump(target=0), Return()),), OUTSIDE)
+    assert "  %breath0 = call i64 @breathe(ptr %state)" in functions_of(network_text(forever))
+    forward = program((function("main", Jump(target=1), Return()),), OUTSIDE)
+    assert "breath0" not in network_text(forward)
+
+
+def test_a_heap_is_for_cells_and_for_calls_that_wait_for_themselves() -> None:
+    main = function("main", CallFunction(function="deep", inputs=(), outputs=()), Return())
+    deep = function("deep", CallFunction(function="deep", inputs=(), outputs=()), Return())
+    forms = (Form(name="Nil", fields=()),)
+    for functions, of, heap in (
+        ((main, deep), (), True),
+        ((function("main", Return()),), forms, True),
+        ((function("main", Return()),), (), False),
+    ):
+        made = program(functions, OUTSIDE, of)
+        assert bool(made.has_heap) is heap
+        assert ("@allocate(" in network_text(made)) is heap
+
+
 def test_names_are_no_part_of_the_text() -> None:
     plain = loops()
     renamed = program(
