@@ -91,7 +91,7 @@ def test_elements_narrower_than_a_beat() -> None:
 
 
 def test_a_row_begins_where_its_address_says() -> None:
-    """Strides of 12 bytes: rows begin by turns in the middle and at the begin of a beat."""
+    """Strides of 12 bytes: every second row begins in the middle of a beat."""
     dma = Dma(load_row(TINY, MemoryId.INP, x_size=3, y_size=3, x_stride=3), interval=5)
     dma.begin(4, 4, 0)
     assert dma.burst(10, 2, 12) == [11, 17]

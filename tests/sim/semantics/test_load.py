@@ -159,7 +159,7 @@ def test_codes_of_more_outputs_than_lanes() -> None:
     dram = make_dram(image, (0,) * BASE_REGISTERS, (), config)
     row = load_row(config, MemoryId.WGT_CODES, coding=Coding.BITS_4_SCALED)
     assert load(chip, dram, row, make_detail()) == NONE
-    # Entries 3 and 4 by turns, times 1 and 2.
+    # Entry 3 times 1 and entry 4 times 2, one after the other.
     assert chip.wgt[:64].tolist() == [3, 0, 8, 0] * 16
 
 

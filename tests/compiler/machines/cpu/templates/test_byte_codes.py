@@ -134,8 +134,8 @@ def test_two_scales_lie_in_a_byte() -> None:
     expected = (whole[:, 0::2] | whole[:, 1::2] << 4).reshape(2, 4, 2).transpose(0, 2, 1)
     assert (found == expected).all()
     stored = te.placeholder(packed.shape, packed.dtype, "stored")
-    each = te.compute((2, 3, 4), lambda jb, g, at: scale_of(stored, jb, g, (), at), "each")
-    back = value(each, stored, found)
+    single = te.compute((2, 3, 4), lambda jb, g, at: scale_of(stored, jb, g, (), at), "single")
+    back = value(single, stored, found)
     assert back.dtype == np.int32
     assert (back == whole[:, :3].reshape(2, 4, 3).transpose(0, 2, 1)).all()
 
