@@ -23,6 +23,7 @@ class Bench:
 
     def __init__(self, *_: Any) -> None:
         self.calls: list[tuple[Any, ...]] = []
+        self.made_of: tuple[Any, ...] = ()
         self.rises = -1
 
     def attach(self, setup: BenchSetup) -> None:
@@ -48,9 +49,14 @@ class Bench:
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
     found = Bench()
-    monkeypatch.setattr(driven, "CompiledBench", lambda *_: found)
-    monkeypatch.setattr(driven, "build", lambda _: None)
-    monkeypatch.setattr(driven, "verilog_of", lambda _: None)
+
+    def made(*of: Any) -> Bench:
+        found.made_of = of
+        return found
+
+    monkeypatch.setattr(driven, "CompiledBench", made)
+    monkeypatch.setattr(driven, "build", lambda verilog: ("built", verilog))
+    monkeypatch.setattr(driven, "verilog_of", lambda config: ("verilog", config.name))
     return found
 
 
@@ -58,6 +64,7 @@ def test_it_begins_with_a_memory_and_ends_without(bench: Bench) -> None:
     memory, silence = np.zeros(64, np.uint8), Silence(Channel.R, 1, 2)
     machine = BenchMachine(TINY, memory, DEFAULT_MEMORY, refused=((1, 2),), silence=silence)
     assert machine.memory is memory
+    assert bench.made_of == (("built", ("verilog", "tiny")), DEFAULT_MEMORY)
     ((_, setup),) = bench.calls
     assert setup.memory is memory
     assert (setup.refused, setup.silence) == (((1, 2),), silence)
