@@ -25,6 +25,16 @@ def frame(tags: dict[str, tuple[Any, Any]] | None = None) -> Frame:
     return Frame(builder, builder, None, None, tags or {}, target, ["f"])
 
 
+def test_a_new_frame_knows_nothing() -> None:
+    made = frame()
+    assert (made.lanes, made.mask, made.active) == (None, None, None)
+    assert made.converts_halves is False
+    assert made.streamed == frozenset()
+    assert (made.bindings, made.ranges, made.places, made.stack) == ({}, {}, {}, {})
+    assert made.known == [{}]
+    assert not BufferLocation(Buffer("data", (4,), INT8), None).stack
+
+
 def test_names_that_are_not_there() -> None:
     made, data = frame(), Buffer("data", (4,), INT8)
     made.where.append("i")
