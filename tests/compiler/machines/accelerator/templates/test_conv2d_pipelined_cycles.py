@@ -88,12 +88,14 @@ def test_what_a_load_takes_besides_its_data() -> None:
 
 def test_stages_of_each_kind_of_tile() -> None:
     """[y, x], index 0 the last tile of 2 rows or columns, 1 the whole one of 3 rows, 4 columns."""
-    image, resets, products, passes, residual, stores, fetch = stages().durations[0].tolist()
-    # Two LOADs, 22 cycles each; 3 or 4 rows and 3 or 5 columns are no padding, of 4 or 5 and 4 or
-    # 6, of which an element takes two cycles and padding one.
+    image, resets, products, passes, residual, stores, fetch, queue = (
+        stages().durations[0].tolist()
+    )
+    # Two LOADs, 22 cycles each; 3 or 4 rows and 3 or 5 columns are no padding, of 4 or 5 and 6, of
+    # which an element takes two cycles and padding one: a narrow tile's rows are as long.
     assert image == [
-        [44 + 2 * (9 + 16), 44 + 2 * (15 + 24)],
-        [44 + 2 * (12 + 20), 44 + 2 * (20 + 30)],
+        [44 + 2 * (9 + 24), 44 + 2 * (15 + 24)],
+        [44 + 2 * (12 + 30), 44 + 2 * (20 + 30)],
     ]
     assert resets == [[4, 8], [6, 12]]
     assert products == [[4 * 18, 8 * 18], [6 * 18, 12 * 18]]
@@ -103,6 +105,7 @@ def test_stages_of_each_kind_of_tile() -> None:
     assert stores == [[16 + 8, 8 + 16], [24 + 12, 8 + 24]]
     # Those, and three passes, two cycles each.
     assert fetch == [[10, 8], [12, 8]]
+    assert queue == [[0, 0], [0, 0]]
 
 
 def test_what_a_choice_takes_of_the_bus_and_of_compute() -> None:
@@ -110,14 +113,14 @@ def test_what_a_choice_takes_of_the_bus_and_of_compute() -> None:
     # A LOAD of two blocks of nine taps, adjacent in DRAM.
     assert found.of_weights.tolist() == [18 * 32 + 22]
     assert found.weights.tolist() == [4 * 598]
-    assert found.image.tolist() == [2 * (94 + 122 + 108 + 144)]
+    assert found.image.tolist() == [2 * (110 + 122 + 128 + 144)]
     # Two parts: their STOREs and passes; of each tile two first products and four products.
     assert found.others.tolist() == [2 * (10 + 8 + 12 + 8) + 4 * (2 * 2 + 4 * 2)]
     assert (found.product_fetch, found.first_fetch.tolist(), found.operands) == (2, [2], 0)
     # For each pixel: 4 products of 18 terms, and for 2 parts a reset and three passes.
     assert found.rates.tolist() == [80]
     # The first loads, but for two resets of the largest tile, and the last STORE.
-    first = 94 + 598 + HANDOVER - 24 - 2 * 12
+    first = 110 + 598 + HANDOVER - 24 - 2 * 12
     assert found.rest.tolist() == [first + 30 * 80 + 24 + HANDOVER + 24]
     assert found.extra.tolist() == [0]
     assert TileCycles.of(WORKLOAD, choices(), COST, 1.5).extra.tolist() == [24]
@@ -193,6 +196,16 @@ def test_pixels_whose_channels_lie_together() -> None:
     assert found[6, 0].tolist() == [2 * (2 + 3), 2 * (4 + 3)]
 
 
+def test_stores_that_the_queue_does_not_take() -> None:
+    """A STORE for each of 40 rows: of 400 cycles, 80 until the queue, of 32, has the last one."""
+    assert PYNQ.instruction_queue == 32
+    rows = RowsWorkload.of(40, 4, 2, (1, 16, 16), CLIP)
+    found = stages(rows, y=1, x=40, ky=1).durations[0]
+    assert (found[5, 0, 1], found[7, 0, 1]) == (40 * (8 + 2), 8 * (8 + 2))
+    assert stages(rows, y=1, x=32, ky=1).durations[0, 7, 0].tolist() == [0, 0]
+    assert stages(rows, y=1, x=33, ky=1).durations[0, 7, 0, 1] == 10
+
+
 def test_a_begin_waits_for_micro_ops() -> None:
     found = stages()
     begin, stays = found.begin(np.array([0, 0, 0]), np.array([1, 3, 500]))
@@ -223,7 +236,7 @@ def test_bounds_are_below_estimates_and_above_their_parts() -> None:
     # Two slots of weights by four products of a tile, times two of sums: 8 kernels of 18.
     assert cycles.begin[0] == 256 + 24 + 8 * 18
     # Weights are loaded for each of four tiles, the image once.
-    assert cycles.loading[0] == 4 * 2392 + 936 + 124
+    assert cycles.loading[0] == 4 * 2392 + 1008 + 124
     assert cycles.loading[1] == tiles.weights[1] + tiles.image[1] + tiles.others[1]
 
 
