@@ -88,9 +88,7 @@ def test_what_a_load_takes_besides_its_data() -> None:
 
 def test_stages_of_each_kind_of_tile() -> None:
     """[y, x], index 0 the last tile of 2 rows or columns, 1 the whole one of 3 rows, 4 columns."""
-    image, resets, products, passes, residual, stores, fetch, queue = (
-        stages().durations[0].tolist()
-    )
+    image, resets, products, passes, residual, stores, fetch, queue = stages().durations[0].tolist()
     # Two LOADs, 22 cycles each; 3 or 4 rows and 3 or 5 columns are no padding, of 4 or 5 and 6, of
     # which an element takes two cycles and padding one: a narrow tile's rows are as long.
     assert image == [
