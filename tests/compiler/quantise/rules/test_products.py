@@ -22,6 +22,10 @@ from tests.support.compiler.quantise.quantised_reference import reference
 Array = NDArray[Any]
 CONV = "x: float32[1, 2, 3, 3], w: float32[2, 2, 1, 1]"
 ROWS = "x: float32[2, 3], w: float32[2, 3]"
+LARGE = (
+    "its bias exceeds 32 bits in units of its sums: a larger scale of its data or weights would "
+    "help"
+)
 EYE = np.eye(2, 3, dtype=np.float32)
 
 
@@ -231,3 +235,16 @@ def test_stacks_of_constant_matrices() -> None:
         if isinstance(arg, Constant) and arg.array.ndim == 3
     ]
     assert names == [np.int8]
+
+
+@pytest.mark.parametrize(
+    ("zero", "bias", "fits"),
+    [(-128, 4e6, False), (-128, 1e6, True), (-128, -4e6, True), (127, 4e6, True), (0, 4e6, True)],
+)
+def test_biases_beyond_32_bits(zero: int, bias: float, fits: bool) -> None:
+    """Weights of 127 whose sums alone nearly reach 32 bits: 132,000 times 127 times the zero
+    point, 2,145,792,000 of 2,147,483,647, beside a bias in units of these sums."""
+    given = {"w": np.ones((1, 132000)), "b": np.array([bias * 0.5 / 127])}
+    params = "x: float32[1, 132000], w: float32[1, 132000], b: float32[1]"
+    found = built("dense(x, w, b)", params, {"x": Scale(0.5, zero)}, **given)
+    assert [each for each in reasons(found) if "its bias" in each] == ([] if fits else [LARGE])

@@ -18,8 +18,10 @@ TYPES = "typedef unsigned char uchar; typedef unsigned short ushort; typedef uns
 NAMES = ("int2", "int4", "int8", "uint2", "uint4", "uint8")
 
 
-def computed(functions: Functions, name: str, dtype: DType, folder: Path) -> dict[object, int]:
-    """The results of a function for all pairs, by pair."""
+def computed(
+    functions: Functions, name: str, dtype: DType, folder: Path
+) -> list[tuple[int, int, int]]:
+    """All pairs, and the results of a function."""
     values = range(int(dtype.low), int(dtype.high) + 1)
     given = np.array(list(product(values, values)), np.int32)
     text = [TYPES, *functions.texts.values(), "void all(const int *x, int *y, int n) {"]
@@ -30,7 +32,7 @@ def computed(functions: Functions, name: str, dtype: DType, folder: Path) -> dic
     found = np.zeros(len(given), np.int32)
     pointers = [each.ctypes.data_as(ctypes.POINTER(ctypes.c_int)) for each in (given, found)]
     ctypes.CDLL(str(folder / "f.so")).all(*pointers, len(given))
-    return dict(zip(map(tuple, given.tolist()), found.tolist(), strict=True))
+    return [(a, b, y) for (a, b), y in zip(given.tolist(), found.tolist(), strict=True)]
 
 
 def wrapped(value: int, dtype: DType) -> int:
@@ -45,7 +47,7 @@ def test_shifts(op: BinaryOp, name: str, tmp_path: Path) -> None:
     dtype, functions = dtype_of(name), Functions()
     found = computed(functions, functions.shift(op, dtype), dtype, tmp_path)
     assert [*functions.texts] == [f"shifted_{'left' if op is BinaryOp.SHL else 'right'}_{name}"]
-    for (a, b), result in found.items():
+    for a, b, result in found:
         amount = b % (1 << dtype.bits)
         wanted = wrapped(a << amount, dtype) if op is BinaryOp.SHL else a >> amount
         assert result == wanted, (a, b)
@@ -57,7 +59,7 @@ def test_quotients(op: BinaryOp, name: str, tmp_path: Path) -> None:
     """Rounded down, 0 by 0, and wrapped: -8 by -1 of four bits."""
     dtype, functions = dtype_of(name), Functions()
     found = computed(functions, functions.division(op, dtype), dtype, tmp_path)
-    for (a, b), result in found.items():
+    for a, b, result in found:
         wanted = 0 if b == 0 else a // b if op is BinaryOp.FLOORDIV else a % b
         assert result == wrapped(wanted, dtype), (a, b)
 
