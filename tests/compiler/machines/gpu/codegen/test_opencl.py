@@ -34,7 +34,7 @@ from tandem.compiler.ir.expr import (
     Var,
 )
 from tandem.compiler.ir.operations import BinaryOp, UnaryOp
-from tandem.compiler.ir.ops import index
+from tandem.compiler.ir.ops import cast, index
 from tandem.compiler.ir.stmt import For, LoopKind, PrimFunc, Seq, Store
 from tandem.compiler.machines.gpu.codegen.opencl import kernel_name, opencl_text
 from tandem.compiler.machines.gpu.lower.lowering import gpu_program
@@ -59,6 +59,17 @@ def test_golden(golden: Callable[[str, str], None]) -> None:
     program = gpu_program(product(tile=Tile(slots=2), dtype=FLOAT32).program, MACHINE)
     golden("compiler/gpu_product.cl", opencl_text(program))
     assert kernel_name(program.launches[0]) == "tandem_C"
+
+
+@pytest.mark.parametrize("stored", [FLOAT32, FLOAT64], ids=str)
+@pytest.mark.parametrize("computed", [FLOAT32, FLOAT64], ids=str)
+def test_a_text_with_doubles_says_so(stored: DType, computed: DType) -> None:
+    """Those that are stored, and those between two loads and stores of others."""
+    i, a, out = Var("i"), Buffer("a", (4,), stored), Buffer("out", (4,), stored)
+    value = Unary(UnaryOp.SQRT, cast(Load(a, (i,)), computed))
+    body = For(i, index(4), LoopKind.THREADS, Store(out, (i,), cast(value, stored)))
+    text = opencl_text(gpu_program(PrimFunc("roots", (a,), (out,), body), MACHINE))
+    assert ("cl_khr_fp64 : enable" in text) == (FLOAT64 in (stored, computed))
 
 
 def check(types: Sequence[DType]) -> None:
