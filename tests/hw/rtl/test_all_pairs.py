@@ -11,9 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from tandem.hw.alu_terms import BITS, apply_operator, fold, print_term
+from tandem.hw import custom_stages
+from tandem.hw.alu_terms import BITS, TermOp, apply_operator, fold, print_term
 from tandem.hw.config import HardwareConfig
 from tandem.hw.custom_operations import PARAMETER_BITS, CustomOperation
+from tandem.hw.custom_stages import stage_terms
 from tandem.hw.isa import Alu, MicroOp, Program, pack_uops
 from tandem.hw.isa.columns import make_table
 from tandem.hw.rtl.custom_units import CustomUnits, custom_control
@@ -164,9 +166,10 @@ def test_models() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["pynq-2", "packed-4"])
-def test_a_wrong_gate_is_seen(name: str) -> None:
-    """Of 40 gates of a model, each one inverted."""
+@pytest.mark.parametrize(("name", "block"), [("pynq-2", 17), ("packed-4", 17), ("packed-4", 4)])
+def test_a_wrong_gate_is_seen(monkeypatch: pytest.MonkeyPatch, name: str, block: int) -> None:
+    """Of 40 gates of a model, each one inverted; products are one block, or two."""
+    monkeypatch.setattr(custom_stages, "PRODUCT_BITS", block)
     config = MODELS[name]
     gates = gate_level(CustomUnits(config))
     asked = [immediate for one in sorted_operations(config) for immediate in immediates(one)]
@@ -185,6 +188,16 @@ def test_a_wrong_gate_is_seen(name: str) -> None:
 @pytest.mark.parametrize(("name", "every"), [("pynq-2", 13), ("packed-4", 3)])
 def test_some(name: str, every: int) -> None:
     check(MODELS[name], every)
+
+
+@pytest.mark.parametrize(("name", "blocks"), [("packed-4", 2), ("pynq-4", 2)])
+def test_products_in_blocks(monkeypatch: pytest.MonkeyPatch, name: str, blocks: int) -> None:
+    """Of blocks of four bits and less, as those of seventeen are to operands of 32."""
+    monkeypatch.setattr(custom_stages, "PRODUCT_BITS", 4)
+    terms = stage_terms(MODELS[name].custom_operations, MODELS[name].alu_stages)
+    products = [each for each in terms.stages if getattr(each, "op", None) is TermOp.MUL]
+    assert len(products) == blocks
+    check(MODELS[name], 3)
 
 
 @pytest.mark.exhaustive
