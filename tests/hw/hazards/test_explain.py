@@ -6,23 +6,11 @@ import pytest
 
 from tandem.hw.config_files import load_config
 from tandem.hw.hazards.explain import Conflict, race_of
-from tandem.hw.isa import Finish, Gemm, Load, MemoryId, Program, Store
+from tandem.hw.isa import Finish, Load, MemoryId, Program, Store
 from tandem.hw.topology import TokenQueue, Unit
+from tests.support.hw.instructions import GEMM
 
 TINY = load_config("tiny")
-GEMM = Gemm(
-    reset=False,
-    uop_bgn=0,
-    uop_end=1,
-    iter_out=1,
-    iter_in=1,
-    dst_factor_out=0,
-    dst_factor_in=0,
-    src_factor_out=0,
-    src_factor_in=0,
-    wgt_factor_out=0,
-    wgt_factor_in=0,
-)
 PROGRAM = Program.from_instructions(
     TINY,
     [

@@ -10,26 +10,13 @@ import pytest
 from tandem.hw.config_files import load_config
 from tandem.hw.hazards import order as orders
 from tandem.hw.hazards.order import Order, order_of
-from tandem.hw.isa import Finish, Gemm, Instruction, Load, MemoryId, Program, Store, Tokens
+from tandem.hw.isa import Finish, Gemm, Instruction, Load, Program, Store, Tokens
 from tandem.hw.isa.columns import units_of
 from tests.support.base.compiled import plain
+from tests.support.hw.instructions import GEMM, LOAD, STORE
 
 TINY = load_config("tiny")
-LOAD = Load(memory=MemoryId.INP, sram_base=0, dram_base=0, y_size=1, x_size=1, x_stride=1)
-STORE = Store(memory=MemoryId.OUT, sram_base=0, dram_base=0, y_size=1, x_size=1, x_stride=1)
-GEMM = Gemm(
-    reset=True,
-    uop_bgn=0,
-    uop_end=1,
-    iter_out=1,
-    iter_in=1,
-    dst_factor_out=0,
-    dst_factor_in=0,
-    src_factor_out=0,
-    src_factor_in=0,
-    wgt_factor_out=0,
-    wgt_factor_in=0,
-)
+RESET = replace(GEMM, reset=True)
 
 
 def with_tokens(instruction: Load | Store | Gemm | Finish, text: str) -> Instruction:
@@ -53,10 +40,10 @@ def test_a_chain_through_all_units() -> None:
     found = order(
         LOAD,
         with_tokens(LOAD, "push_next"),
-        with_tokens(GEMM, "pop_prev push_next"),
+        with_tokens(RESET, "pop_prev push_next"),
         with_tokens(STORE, "pop_prev push_prev"),
         STORE,
-        with_tokens(GEMM, "pop_next push_prev"),
+        with_tokens(RESET, "pop_next push_prev"),
         with_tokens(LOAD, "pop_next"),
         Finish(),
     )
@@ -77,16 +64,18 @@ def test_a_chain_through_all_units() -> None:
 
 
 def test_the_earliest_that_can_start_is_next() -> None:
-    """The GEMM at 0 waits for the LOAD at 3; the STORE does not."""
-    found = order(with_tokens(GEMM, "pop_prev"), STORE, LOAD, with_tokens(LOAD, "push_next"), GEMM)
+    """The RESET at 0 waits for the LOAD at 3; the STORE does not."""
+    found = order(
+        with_tokens(RESET, "pop_prev"), STORE, LOAD, with_tokens(LOAD, "push_next"), RESET
+    )
     assert found.sequence.tolist() == [1, 2, 3, 0, 4]
     assert found.clocks[0].tolist() == [2, 0, 0]
     assert found.clocks[4].tolist() == [2, 1, 0]
 
 
 def test_pops_take_the_tokens_in_the_order_of_pushes() -> None:
-    pushes, pops = with_tokens(LOAD, "push_next"), with_tokens(GEMM, "pop_prev")
-    found = order(pushes, pushes, pushes, GEMM, pops, pops)
+    pushes, pops = with_tokens(LOAD, "push_next"), with_tokens(RESET, "pop_prev")
+    found = order(pushes, pushes, pushes, RESET, pops, pops)
     assert [clock[0] for clock in found.clocks[3:].tolist()] == [0, 1, 2]
 
 
@@ -94,7 +83,7 @@ def test_both_flags_of_an_instruction() -> None:
     found = order(
         with_tokens(LOAD, "push_next"),
         with_tokens(STORE, "push_prev"),
-        with_tokens(GEMM, "pop_prev pop_next push_prev push_next"),
+        with_tokens(RESET, "pop_prev pop_next push_prev push_next"),
         with_tokens(LOAD, "pop_next"),
         with_tokens(STORE, "pop_prev"),
     )
@@ -103,10 +92,10 @@ def test_both_flags_of_an_instruction() -> None:
 
 def test_instructions_that_never_start() -> None:
     """Nor do those behind them, whose clocks are zero."""
-    found = order(LOAD, with_tokens(GEMM, "pop_next"), GEMM, with_tokens(STORE, "pop_prev"), LOAD)
+    found = order(LOAD, with_tokens(RESET, "pop_next"), RESET, with_tokens(STORE, "pop_prev"), LOAD)
     assert found.sequence.tolist() == [0, 4]
     assert found.clocks.tolist() == [[0, 0, 0], [0] * 3, [0] * 3, [0] * 3, [1, 0, 0]]
-    assert order(GEMM).clocks.tolist() == [[0, 0, 0]]
+    assert order(RESET).clocks.tolist() == [[0, 0, 0]]
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -119,7 +108,7 @@ def test_against_chains_of_tokens(seed: int) -> None:
     program = []
     for unit in random.integers(0, 3, 14):
         chosen = [flag for flag in flags[int(unit)] if random.random() < 0.4]
-        program.append(with_tokens((LOAD, GEMM, STORE)[unit], " ".join(chosen)))
+        program.append(with_tokens((LOAD, RESET, STORE)[unit], " ".join(chosen)))
     found = order(*program)
     units = units_of(Program.from_instructions(TINY, program).columns()).tolist()
     pushes: dict[tuple[int, int], list[int]] = {}

@@ -22,11 +22,9 @@ from tandem.hw.encoding import (
 from tandem.hw.errors import EncodingError, ProgramError
 from tandem.hw.faults import Fault
 from tandem.hw.isa import (
-    Alu,
     AluOp,
     Codec,
     Finish,
-    Gemm,
     Instruction,
     Load,
     MemoryId,
@@ -43,6 +41,8 @@ from tandem.hw.isa import (
     unit_of,
 )
 from tandem.hw.isa.instructions import opcode_of
+from tests.support.hw.instructions import ALU as SHR
+from tests.support.hw.instructions import GEMM
 from tests.support.hw.strategies import configs, instructions, micro_ops
 from tests.support.hw.vectors import load_vector, vector_names
 
@@ -50,32 +50,7 @@ PYNQ = load_config("pynq")
 SMALL8 = load_config("small8")
 
 LOAD = Load(memory=MemoryId.INP, sram_base=1, dram_base=2, y_size=3, x_size=4, x_stride=5)
-GEMM = Gemm(
-    reset=False,
-    uop_bgn=0,
-    uop_end=1,
-    iter_out=1,
-    iter_in=1,
-    dst_factor_out=0,
-    dst_factor_in=0,
-    src_factor_out=0,
-    src_factor_in=0,
-    wgt_factor_out=0,
-    wgt_factor_in=0,
-)
-ALU = Alu(
-    op=AluOp.ADD,
-    use_imm=True,
-    imm=-1,
-    uop_bgn=0,
-    uop_end=1,
-    iter_out=1,
-    iter_in=1,
-    dst_factor_out=0,
-    dst_factor_in=0,
-    src_factor_out=0,
-    src_factor_in=0,
-)
+ALU = replace(SHR, op=AluOp.ADD, imm=-1)
 
 
 def places(layout: WordLayout) -> dict[str, tuple[int, int]]:

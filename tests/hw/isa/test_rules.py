@@ -12,17 +12,13 @@ from tandem.hw.config_files import load_config
 from tandem.hw.faults import Fault
 from tandem.hw.features import Feature
 from tandem.hw.isa import (
-    Alu,
     AluOp,
     Coding,
     Finish,
-    Gemm,
     Instruction,
-    Load,
     MemoryId,
     Program,
     Requantise,
-    Store,
     Table,
     Tokens,
     Unit,
@@ -30,39 +26,12 @@ from tandem.hw.isa import (
 )
 from tandem.hw.isa.rules import broken_rules, rule_inputs, sram_elements
 from tests.support.hw.custom_operations import OPERATIONS, machine
+from tests.support.hw.instructions import ALU, GEMM, LOAD, STORE
 
 PYNQ = load_config("pynq")
 """UOP has 8192 elements, INP and ACC have 2048, WGT has 1024."""
 EXTENDED = PYNQ.replace(name="extended", features=frozenset(Feature))
 """PAR has 64 elements."""
-LOAD = Load(memory=MemoryId.INP, sram_base=0, dram_base=0, y_size=1, x_size=1, x_stride=1)
-STORE = Store(memory=MemoryId.OUT, sram_base=0, dram_base=0, y_size=1, x_size=1, x_stride=1)
-GEMM = Gemm(
-    reset=False,
-    uop_bgn=0,
-    uop_end=1,
-    iter_out=1,
-    iter_in=1,
-    dst_factor_out=0,
-    dst_factor_in=0,
-    src_factor_out=0,
-    src_factor_in=0,
-    wgt_factor_out=0,
-    wgt_factor_in=0,
-)
-ALU = Alu(
-    op=AluOp.SHR,
-    use_imm=True,
-    imm=0,
-    uop_bgn=0,
-    uop_end=1,
-    iter_out=1,
-    iter_in=1,
-    dst_factor_out=0,
-    dst_factor_in=0,
-    src_factor_out=0,
-    src_factor_in=0,
-)
 TABLE = Table(entries_low=0, entries_high=0)
 Word = Instruction | bytes
 

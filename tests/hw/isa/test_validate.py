@@ -35,6 +35,8 @@ from tandem.hw.isa import (
     validate,
 )
 from tests.support.hw.hazards.dependences import DRAM, touches
+from tests.support.hw.instructions import ALU as SHR
+from tests.support.hw.instructions import GEMM, LOAD, STORE
 from tests.support.hw.strategies import configs, instructions
 from tests.support.hw.vectors import load_vector, vector_names
 from tests.support.sim.programs import random_program
@@ -43,34 +45,7 @@ PYNQ = load_config("pynq")
 TINY = load_config("tiny")
 EXTENDED = PYNQ.replace(name="extended", features=frozenset(Feature))
 
-LOAD = Load(memory=MemoryId.INP, sram_base=0, dram_base=0, y_size=1, x_size=1, x_stride=1)
-STORE = Store(memory=MemoryId.OUT, sram_base=0, dram_base=0, y_size=1, x_size=1, x_stride=1)
-GEMM = Gemm(
-    reset=False,
-    uop_bgn=0,
-    uop_end=1,
-    iter_out=1,
-    iter_in=1,
-    dst_factor_out=0,
-    dst_factor_in=0,
-    src_factor_out=0,
-    src_factor_in=0,
-    wgt_factor_out=0,
-    wgt_factor_in=0,
-)
-ALU = Alu(
-    op=AluOp.SHR,
-    use_imm=True,
-    imm=31,
-    uop_bgn=0,
-    uop_end=1,
-    iter_out=1,
-    iter_in=1,
-    dst_factor_out=0,
-    dst_factor_in=0,
-    src_factor_out=0,
-    src_factor_in=0,
-)
+ALU = replace(SHR, imm=31)
 
 
 def program_of(*words: Instruction | bytes, config: HardwareConfig = PYNQ) -> Program:
