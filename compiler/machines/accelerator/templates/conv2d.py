@@ -25,13 +25,16 @@ from tandem.compiler.machines.accelerator.templates.coded_packing import (
 from tandem.compiler.machines.accelerator.templates.conv2d_bound import least_cycles
 from tandem.compiler.machines.accelerator.templates.conv2d_cycles import Conv2dCycles
 from tandem.compiler.machines.accelerator.templates.conv2d_pipelined_cycles import (
+    Prices,
+)
+from tandem.compiler.machines.accelerator.templates.conv2d_pipelined_cycles import (
     estimate as pipelined_estimate,
 )
 from tandem.compiler.machines.accelerator.templates.conv2d_pipelined_search import (
     best_choice as best_pipelined,
 )
 from tandem.compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
-from tandem.compiler.machines.accelerator.templates.lower_bound import lower_bound
+from tandem.compiler.machines.accelerator.templates.lower_bound import bus_cycles, lower_bound
 from tandem.compiler.machines.accelerator.templates.machine_cost import MachineCost
 from tandem.compiler.machines.accelerator.templates.packing import block_groups, pack_weight
 from tandem.compiler.machines.accelerator.templates.products import largest_sum
@@ -73,6 +76,9 @@ chosen by the exact cycles of six networks (docs/tuner.md)."""
 PRODUCT_PRICE = 0.25
 """Cycles that a choice of the wide space has to save for each of its products: a program of many
 short ones takes long to compile, and on machines that hide them saves next to nothing."""
+BUS_PRICE = 0.03
+"""Cycles that a choice of the wide space has to save for each cycle of the bus, where that takes
+more than one cycle for a beat: layers before and behind it share the bus (docs/tuner.md)."""
 
 CONVOLUTION = Apply("conv2d", (Operand("data", INT8, (4,)), Operand("weight", INT8, constant=True)))
 
@@ -246,9 +252,9 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
     def wide_choice(
         self, workload: Conv2dWorkload, choice: Choice, cost: MachineCost
     ) -> Choice | None:
-        """The best choice of the wide space, with a price for each product, if its estimate is
-        clearly below a base choice's, or below what the base choice takes at least; and in no case
-        much above that: of many short LOADs estimates are too high, as latencies overlap."""
+        """The best choice of the wide space, by its prices, if its estimate is clearly below a base
+        choice's, or below what the base choice takes at least; and in no case much above that: of
+        many short LOADs estimates are too high, as latencies overlap."""
         one = Choices.of([choice])
         (known,) = self.estimate(workload, one, cost)
         if not isfinite(known):
@@ -257,8 +263,15 @@ class Conv2dOnArray(AcceleratorTemplate[Conv2dWorkload]):
         below = _clearly_below(max(known, bound), cost)
         if self.counts_are_exact(workload):
             below = min(below, _ABOVE_BOUND * bound)
-        found = best_pipelined(workload, cost, below, PRODUCT_PRICE)
+        prices = prices_of(cost)
+        below += prices.bus * float(bus_cycles(self.work_counts(workload, one), cost)[0])
+        found = best_pipelined(workload, cost, below, prices)
         return None if found is None else found[0]
+
+
+def prices_of(cost: MachineCost) -> Prices:
+    """The prices of choices of the wide space."""
+    return Prices(PRODUCT_PRICE, BUS_PRICE if cost.memory.interval > 1 else 0.0)
 
 
 def _clearly_below(known: float, cost: MachineCost) -> float:

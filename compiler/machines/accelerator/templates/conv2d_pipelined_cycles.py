@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
+from typing import Final
 
 import numpy as np
 
@@ -39,6 +40,25 @@ def estimate(workload: Conv2dWorkload, choices: Choices, cost: MachineCost) -> F
     return cycles.simulated(np.arange(len(choices)), inf)
 
 
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """What to add to a choice's cycles, for what layers beside it do not see in its estimate.
+
+    Attributes
+    ----------
+    product
+        Cycles for each product: most other instructions come with one.
+    bus
+        Cycles for each cycle in which the bus is busy with loads and instructions.
+    """
+
+    product: float = 0.0
+    bus: float = 0.0
+
+
+FREE: Final = Prices()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TileCycles:
     """What the stages of tiles take, whatever the numbers of slots: cycles, a row for each choice.
@@ -68,7 +88,9 @@ class TileCycles:
     rest
         From the start of compute, which micro-ops delay, to the end, at least.
     extra
-        Added to what a choice takes: a price of its instructions.
+        Added to what a choice takes: the price of its products.
+    bus_price
+        Also added, for each cycle of the bus.
     """
 
     workload: Conv2dWorkload
@@ -85,18 +107,13 @@ class TileCycles:
     rates: Floats
     rest: Floats
     extra: Floats
+    bus_price: float
 
     @staticmethod
     def of(
-        workload: Conv2dWorkload, choices: Choices, cost: MachineCost, price: float = 0.0
+        workload: Conv2dWorkload, choices: Choices, cost: MachineCost, prices: Prices = FREE
     ) -> TileCycles:
-        """The stages of choices.
-
-        Parameters
-        ----------
-        price
-            Cycles to add for each of a choice's products.
-        """
+        """The stages of choices."""
         extents, durations = workload.extents, _durations(workload, choices, cost)
         image, resets, products, passes, residual, stores, fetch, _ = np.moveaxis(durations, 1, 0)
         loads, parts = loads_of_tile(workload, choices), choices["oc"] // choices["part"]
@@ -137,7 +154,8 @@ class TileCycles:
             others=outputs * others,
             rates=rates,
             rest=first + operands + volume * rates + last,
-            extra=price * products_of(workload, choices),
+            extra=prices.product * products_of(workload, choices),
+            bus_price=prices.bus,
         )
 
     def least(self) -> Floats:
@@ -214,10 +232,15 @@ class PipelinedCycles:
         loading = loading + tiles.others[which]
         return PipelinedCycles(tiles, which, choices, begin, loading, stays)
 
+    @property
+    def extra(self) -> Floats:
+        """What is added to the cycles of each choice, by its prices."""
+        return self.tiles.extra[self.which] + self.tiles.bus_price * self.loading
+
     def least(self) -> Floats:
         """Cycles that estimates are not below, without simulation; infinite where those are."""
         bounds = self.tiles.bound(self.begin, self.tiles.rest[self.which], self.loading)
-        return np.where(self.stays, bounds + self.tiles.extra[self.which], np.inf)
+        return np.where(self.stays, bounds + self.extra, np.inf)
 
     def simulated(self, rows: Ints, limit: float) -> Floats:
         """Cycles of some choices, by row.
@@ -265,7 +288,7 @@ class PipelinedCycles:
             self.loading[rows].astype(np.float64),
             tiles.rates,
             which,
-            tiles.extra[which],
+            self.extra[rows],
             np.array([limit]),
             workload.data[0],
             extents["y"],

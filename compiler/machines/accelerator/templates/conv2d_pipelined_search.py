@@ -30,7 +30,9 @@ from tandem.compiler.machines.accelerator.templates.conv2d_pipelined import (
     weights_of_slot,
 )
 from tandem.compiler.machines.accelerator.templates.conv2d_pipelined_cycles import (
+    FREE,
     PipelinedCycles,
+    Prices,
     TileCycles,
 )
 from tandem.compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
@@ -48,18 +50,12 @@ _MOST: Final = 1024
 
 
 def best_choice(
-    workload: Conv2dWorkload, cost: MachineCost, below: float, price: float = 0.0
+    workload: Conv2dWorkload, cost: MachineCost, below: float, prices: Prices = FREE
 ) -> tuple[dict[str, Setting], float] | None:
-    """The choice that fits with the least estimate, and that: the first one of the space if there
-    are several; None if no estimate is below this number of cycles.
-
-    Parameters
-    ----------
-    price
-        Cycles to add to estimates for each product of a choice.
-    """
+    """The choice that fits with the least estimate, prices included, and that: the first one of the
+    space if there are several; None if no estimate is below this number of cycles."""
     tiles = _tiles(workload, cost)
-    stages = TileCycles.of(workload, tiles, cost, price)
+    stages = TileCycles.of(workload, tiles, cost, prices)
     bounds = stages.least()
     limit, best = float(np.nextafter(below, 0)), None
     near = np.flatnonzero(bounds <= limit)

@@ -12,6 +12,7 @@ import pytest
 from tandem.compiler.machines.accelerator.templates.conv2d_pipelined import ALL
 from tandem.compiler.machines.accelerator.templates.conv2d_pipelined_cycles import (
     PipelinedCycles,
+    Prices,
     TileCycles,
     estimate,
     load_overhead,
@@ -121,7 +122,7 @@ def test_what_a_choice_takes_of_the_bus_and_of_compute() -> None:
     first = 110 + 598 + HANDOVER - 24 - 2 * 12
     assert found.rest.tolist() == [first + 30 * 80 + 24 + HANDOVER + 24]
     assert found.extra.tolist() == [0]
-    assert TileCycles.of(WORKLOAD, choices(), COST, 1.5).extra.tolist() == [24]
+    assert TileCycles.of(WORKLOAD, choices(), COST, Prices(1.5)).extra.tolist() == [24]
 
 
 def test_resets_are_none_where_first_products_overwrite() -> None:
@@ -240,7 +241,7 @@ def test_bounds_are_below_estimates_and_above_their_parts() -> None:
 
 def test_estimates_above_a_limit_are_infinite() -> None:
     given = choices({"x": 1, "y": 1}, {}, {"x": 1})
-    tiles = TileCycles.of(WORKLOAD, given, COST, 0.5)
+    tiles = TileCycles.of(WORKLOAD, given, COST, Prices(0.5))
     cycles = PipelinedCycles.of(tiles, np.arange(3), given)
     rows = np.arange(3)
     plain = [float(cycles.simulated(rows[at : at + 1], inf).item()) for at in rows]
@@ -252,6 +253,21 @@ def test_estimates_above_a_limit_are_infinite() -> None:
     # Those above an earlier one are infinite as well.
     assert cycles.simulated(rows, 1e9).tolist() == [plain[0], plain[1], inf]
     assert cycles.simulated(np.array([2, 1]), plain[1]).tolist() == [inf, plain[1]]
+
+
+def test_cycles_of_the_bus_have_a_price() -> None:
+    given = choices({"x": 1, "y": 1}, {}, {"x": 1})
+    rows = np.arange(3)
+    free = PipelinedCycles.of(TileCycles.of(WORKLOAD, given, COST), rows, given)
+    priced = TileCycles.of(WORKLOAD, given, COST, Prices(0.5, 0.25))
+    cycles = PipelinedCycles.of(priced, rows, given)
+    extra = 0.5 * products_of(WORKLOAD, given) + 0.25 * cycles.loading
+    assert cycles.extra.tolist() == extra.tolist()
+    assert cycles.least().tolist() == (free.least() + extra).tolist()
+    # A choice that loads more may be worse now: alone, as those above an earlier one are infinite.
+    for row in rows:
+        (found,) = cycles.simulated(rows[row : row + 1], inf)
+        assert found == free.simulated(rows[row : row + 1], inf)[0] + extra[row]
 
 
 def test_micro_ops_that_do_not_stay_on_chip_are_not_modelled() -> None:

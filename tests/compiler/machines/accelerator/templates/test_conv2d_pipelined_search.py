@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 from tandem.compiler.machines.accelerator.machine import AcceleratorTarget
 from tandem.compiler.machines.accelerator.target import accelerator
 from tandem.compiler.machines.accelerator.templates import conv2d
-from tandem.compiler.machines.accelerator.templates.conv2d import PRODUCT_PRICE, Conv2dOnArray
+from tandem.compiler.machines.accelerator.templates.conv2d import Conv2dOnArray, prices_of
 from tandem.compiler.machines.accelerator.templates.conv2d_pipelined_cycles import (
+    FREE,
     PipelinedCycles,
+    Prices,
     TileCycles,
 )
 from tandem.compiler.machines.accelerator.templates.conv2d_pipelined_search import best_choice
@@ -24,6 +26,7 @@ from tandem.compiler.machines.accelerator.templates.conv2d_workload import Conv2
 from tandem.compiler.machines.accelerator.templates.dense import DenseOnArray
 from tandem.compiler.machines.accelerator.templates.machine_cost import MachineCost, MemoryTiming
 from tandem.compiler.machines.accelerator.templates.parameter_passes import RequantisePass
+from tandem.compiler.machines.accelerator.templates.products import of_convolution
 from tandem.compiler.machines.accelerator.templates.template import AcceleratorTemplate
 from tandem.compiler.plan.planner import best_choice as planned_choice
 from tandem.compiler.plan.space import Choices, Floats
@@ -79,9 +82,9 @@ LARGE = {
 
 
 def enumerated(
-    template: AcceleratorTemplate[Any], workload: Any, cost: MachineCost, price: float = 0.0
+    template: AcceleratorTemplate[Any], workload: Any, cost: MachineCost, prices: Prices = FREE
 ) -> tuple[Choices, Floats]:
-    """All choices of the wide space that fit, and the estimate of each with a price of products."""
+    """All choices of the wide space that fit, and the estimate of each with its prices."""
     target = AcceleratorTarget.of(cost.config)
     space = template.wide_space(workload, target)
     assert space is not None, "the template has one"
@@ -90,20 +93,29 @@ def enumerated(
     work = template.work_counts(workload, fitting)
     # Of a tile's instructions that multiply or reset, one resets.
     products = work.gemms - work.tiles
-    return fitting, template.estimate(workload, fitting, cost) + price * products
+    added = prices.product * products
+    if prices.bus:
+        convolution, alike = workload, fitting
+        if isinstance(template, DenseOnArray):
+            convolution = workload.products.pixels(workload.passes)
+            alike = of_convolution(fitting)
+        tiles = TileCycles.of(convolution, alike, cost)
+        cycles = PipelinedCycles.of(tiles, np.arange(len(alike)), alike)
+        added = added + prices.bus * cycles.loading
+    return fitting, template.estimate(workload, fitting, cost) + added
 
 
-def check(workload: Conv2dWorkload, cost: MachineCost, price: float = 0.0) -> None:
+def check(workload: Conv2dWorkload, cost: MachineCost, prices: Prices = FREE) -> None:
     """Compare the search of a convolution's space with `argmin`, without a limit and around one."""
-    choices, estimates = enumerated(TEMPLATE, workload, cost, price)
+    choices, estimates = enumerated(TEMPLATE, workload, cost, prices)
     least = float(estimates.min(initial=inf))
     if least == inf:
-        assert best_choice(workload, cost, inf, price) is None
+        assert best_choice(workload, cost, inf, prices) is None
         return
     best = choices.choice(int(np.argmin(estimates)))
     for below in (inf, 2 * least, least + 1):
-        assert best_choice(workload, cost, below, price) == (best, least), (workload, below)
-    assert best_choice(workload, cost, least, price) is None
+        assert best_choice(workload, cost, below, prices) == (best, least), (workload, below)
+    assert best_choice(workload, cost, least, prices) is None
 
 
 @settings(max_examples=25)
@@ -111,13 +123,13 @@ def check(workload: Conv2dWorkload, cost: MachineCost, price: float = 0.0) -> No
     seed=SEEDS,
     name=st.sampled_from(CONFIGS),
     timing=st.sampled_from(TIMINGS),
-    price=st.sampled_from((0.0, 0.25, 4.0)),
+    prices=st.builds(Prices, st.sampled_from((0.0, 0.25, 4.0)), st.sampled_from((0.0, 0.03, 1.0))),
 )
 def test_the_choice_is_that_of_the_enumeration(
-    seed: int, name: str, timing: MemoryTiming, price: float
+    seed: int, name: str, timing: MemoryTiming, prices: Prices
 ) -> None:
     layer = draw_conv2d(np.random.default_rng(seed), config := machine(name))
-    check(layer.workload, MachineCost(config, timing), price)
+    check(layer.workload, MachineCost(config, timing), prices)
 
 
 @settings(max_examples=25)
@@ -133,7 +145,8 @@ def test_no_estimate_is_below_the_bounds(seed: int, name: str, timing: MemoryTim
 
 
 def test_a_layer_that_is_extrapolated() -> None:
-    check(GROUPED, MachineCost(PYNQ, TIMINGS[2]), PRODUCT_PRICE)
+    cost = MachineCost(PYNQ, TIMINGS[2])
+    check(GROUPED, cost, prices_of(cost))
 
 
 @pytest.mark.exhaustive
@@ -162,7 +175,7 @@ def test_many_layers(name: str, drawer: Drawer) -> None:
     for seed in range(150):
         layer = drawer(np.random.default_rng(seed), config := machine(name))
         cost = MachineCost(config, TIMINGS[seed % len(TIMINGS)])
-        check(layer.workload, cost, PRODUCT_PRICE * (seed // len(TIMINGS) % 2))
+        check(layer.workload, cost, (FREE, prices_of(cost))[seed // len(TIMINGS) % 2])
 
 
 @settings(max_examples=15)
@@ -175,7 +188,7 @@ def test_dense_layers(seed: int, name: str, timing: MemoryTiming) -> None:
     found = layer.template.wide_choice(layer.workload, base, MachineCost(config, timing))
     if found is not None:
         cost = MachineCost(config, timing)
-        choices, estimates = enumerated(layer.template, layer.workload, cost, PRODUCT_PRICE)
+        choices, estimates = enumerated(layer.template, layer.workload, cost, prices_of(cost))
         assert choices.choice(int(np.argmin(estimates))) == found
 
 
@@ -183,7 +196,8 @@ def test_the_planner_takes_the_wide_choice_where_it_is_better() -> None:
     slow = MemoryTiming(64, 4)
     for template, workload in ((TEMPLATE, WORKLOAD), (DenseOnArray(), LAYER)):
         chosen = planned_choice(accelerator(PYNQ, slow), template, workload)
-        choices, estimates = enumerated(template, workload, MachineCost(PYNQ, slow), PRODUCT_PRICE)
+        cost = MachineCost(PYNQ, slow)
+        choices, estimates = enumerated(template, workload, cost, prices_of(cost))
         assert chosen == choices.choice(int(np.argmin(estimates)))
 
 
