@@ -1,0 +1,179 @@
+"""Innermost loops: which become vectors, and which are written out."""
+
+from __future__ import annotations
+
+import pytest
+
+from tandem.compiler.ir.dtypes import FLOAT32, INT32, DType
+from tandem.compiler.te import Tensor, compute, placeholder, reduce_axis, sum
+from tandem.compiler.te.knobs import Setting
+from tandem.compiler.te.schedule import Schedule
+from tandem.compiler.te.tree import LoopRef, extent_of, loops_on_path, path_to
+from tandem.compiler.tune.sketches.builder import Builder
+from tandem.compiler.tune.sketches.loops import schedule_loops
+from tandem.compiler.tune.sketches.rules import SketchRules
+from tandem.compiler.tune.sketches.stages import block_of
+from tests.support.compiler.te.schedules import agree, matmul
+from tests.support.compiler.tune.sketches import built
+
+ANY_ORDER = SketchRules(128, 16, reassociate=True)
+
+
+def nest(builder: Builder, stage: str) -> str:
+    """The loops around a stage, outermost first: axis, extent, and `S`, `V` or `U` for serial ones,
+    vectors, and those that are written out."""
+    path = path_to(builder.program.body, block_of(builder.program, stage))
+    return " ".join(
+        f"{LoopRef.of(loop).axis}:{extent_of(loop)}{loop.kind.name[0]}"
+        for loop in loops_on_path(path)
+    )
+
+
+def scheduled(
+    tensor: Tensor, rules: SketchRules | None = None, **values: Setting
+) -> tuple[str, dict[str, list[Setting]]]:
+    """The loops of a tensor's stage after decisions, and the options that there were; the program
+    computes what it did."""
+    start = Schedule.of(tensor)
+    builder, asked = built(start, rules, **values)
+    schedule_loops(builder, tensor.name)
+    agree(builder.schedule, start)
+    return nest(builder, tensor.name), asked
+
+
+def doubled(rows: int, columns: int) -> Tensor:
+    a = placeholder((rows, columns), FLOAT32, "a")
+    return compute((rows, columns), lambda i, j: a[i, j] * 2.0, "t")
+
+
+def transposed(rows: int, columns: int) -> Tensor:
+    """No axis has a stride of one in both."""
+    a = placeholder((columns, rows), FLOAT32, "a")
+    return compute((rows, columns), lambda i, j: a[j, i] * 2.0, "t")
+
+
+def scattered(rows: int, columns: int) -> Tensor:
+    """No axis has a constant stride."""
+    a = placeholder((columns,), FLOAT32, "a")
+    return compute((rows, columns), lambda i, j: a[(i * j) % columns] * 2.0, "t")
+
+
+def totals(rows: int, columns: int, dtype: DType = INT32) -> Tensor:
+    a, k = placeholder((rows, columns), dtype, "a"), reduce_axis(columns, "k")
+    return compute((rows,), lambda i: sum(a[i, k], k), "t")
+
+
+def of_boxes(rows: int, height: int, width: int) -> Tensor:
+    a = placeholder((rows, height, width), INT32, "a")
+    y, x = reduce_axis(height, "y"), reduce_axis(width, "x")
+    return compute((rows,), lambda i: sum(a[i, y, x], (y, x)), "t")
+
+
+@pytest.mark.parametrize(
+    ("tensor", "values", "loops", "options"),
+    [
+        (doubled(6, 8), {}, "i:6S j:8V", {"s0.unroll": [0, 1]}),
+        (doubled(6, 8), {"s0__unroll": 1}, "i:6U j:8V", {"s0.unroll": [0, 1]}),
+        (doubled(8, 4), {"s0__unroll": 1}, "i:8U j:4V", {"s0.unroll": [0, 1]}),
+        # What is not short is not written out.
+        (doubled(9, 8), {"s0__unroll": 1}, "i:9S j:8V", {}),
+        # Loops of one iteration are none.
+        (doubled(1, 8), {"s0__unroll": 1}, "i:1S j:8V", {}),
+        (doubled(6, 1), {}, "i:6V j:1S", {}),
+        (doubled(1, 1), {}, "i:1S j:1S", {}),
+        # The last axis of a constant stride, if none has a stride of one everywhere.
+        (transposed(8, 6), {}, "i:8S j:6V", {"s0.unroll": [0, 1]}),
+        (scattered(4, 8), {}, "i:4S j:8S", {}),
+    ],
+)
+def test_stages_that_do_not_reduce(
+    tensor: Tensor, values: dict[str, Setting], loops: str, options: dict[str, list[Setting]]
+) -> None:
+    assert scheduled(tensor, **values) == (loops, options)
+
+
+def test_lanes_of_an_outer_axis() -> None:
+    """An axis with a stride of one everywhere comes last."""
+    a = placeholder((4, 6), FLOAT32, "a")
+    columns = compute((6, 4), lambda i, j: a[j, i] * 2.0, "t")
+    start = Schedule.of(compute((6, 4), lambda i, j: columns[i, j] + 1.0, "u"))
+    builder, asked = built(start.set_layout("t", ("1", "0")), s0__unroll=1)
+    schedule_loops(builder, "t")
+    agree(builder.schedule, start)
+    assert nest(builder, "t") == "j:4U i:6V"
+    assert asked == {"s0.unroll": [0, 1]}
+
+
+def test_lanes_of_results() -> None:
+    """An axis along which neighbours are added becomes whole vectors."""
+    loops, options = scheduled(matmul(6, 16, 5))
+    assert loops == "i:6S j:4S k:5S j_v:4V"
+    assert options == {
+        "s0.mode": ["lanes", "rows"],
+        "s0.vector": [4, 8, 16],
+        "s0.beside": [1, 2],
+        "s0.unroll": [1, 5],
+    }
+    loops, options = scheduled(matmul(4, 12, 5), s0__beside=4)
+    assert (loops, "s0.vector" in options) == ("i:1S j:3S k:5S i_u:4U j_v:4V", False)
+    assert options["s0.beside"] == [1, 2, 4]
+    # No part of a vector: the axis is one.
+    loops, options = scheduled(matmul(5, 6, 5))
+    assert (loops, "s0.vector" in options) == ("i:5S k:5S j:6V", False)
+    # Vectors of three elements are not worth it.
+    assert scheduled(matmul(6, 3, 8)) == ("i:6S j:3S k:8S", {})
+
+
+def test_results_beside_each_other() -> None:
+    choice: dict[str, Setting] = {"s0__vector": 8, "s0__beside": 2, "s0__unroll": 4}
+    loops, options = scheduled(matmul(6, 16, 8), **choice)
+    assert loops == "i:3S j:2S k:2S k_w:4U i_u:2U j_v:8V"
+    # A term of two vectors is two statements.
+    assert options["s0.unroll"] == [1, 2, 4, 8]
+    few = SketchRules(128, 16, most_unrolled=8)
+    _, options = scheduled(matmul(6, 16, 8), few, **choice)
+    assert options["s0.unroll"] == [1, 2, 4]
+    _, options = scheduled(matmul(6, 16, 8), few, s0__vector=16)
+    assert options["s0.unroll"] == [1, 2]
+
+
+def test_rows() -> None:
+    loops, options = scheduled(matmul(6, 16, 8), s0__mode="rows", s0__beside=8)
+    assert loops == "i:6S j:2S k:8S j_u:8U"
+    assert options["s0.beside"] == [1, 2, 4, 8]
+    assert scheduled(totals(6, 3)) == ("i:6S k:3S", {"s0.beside": [1, 2]})
+    assert scheduled(totals(6, 3), s0__beside=2) == ("i:3S k:3S i_u:2U", {"s0.beside": [1, 2]})
+    assert scheduled(totals(1, 3)) == ("i:1S k:3S", {})
+
+
+def test_lanes_of_terms() -> None:
+    """Sums of integers have any order; those of floats if it is said."""
+    assert scheduled(totals(6, 8, FLOAT32)) == ("i:6S k:8S", {"s0.beside": [1, 2]})
+    wanted = {"s0.mode": ["terms", "rows"], "s0.vector": [4, 8, 16]}
+    assert scheduled(totals(6, 8, FLOAT32), ANY_ORDER) == ("i:6S k:2S k_v:4V", wanted)
+    assert scheduled(totals(6, 8)) == ("i:6S k:2S k_v:4V", wanted)
+    assert scheduled(totals(6, 4)) == ("i:6S k:4V", wanted)
+    assert scheduled(totals(6, 16), s0__vector=16) == ("i:6S k:16V", wanted)
+    assert scheduled(totals(6, 32), s0__vector=16) == ("i:6S k:2S k_v:16V", wanted)
+    narrow = SketchRules(64, 16)
+    _, options = scheduled(totals(6, 8), narrow)
+    assert options["s0.vector"] == [2, 4, 8]
+
+
+def test_terms_that_are_no_whole_vectors() -> None:
+    start = Schedule.of(totals(6, 37))
+    builder, _ = built(start, s0__mode="terms", s0__vector=16)
+    schedule_loops(builder, "t")
+    agree(builder.schedule, start)
+    assert nest(builder, "t") == "i:6S k:2S k_v:16V"
+    assert nest(builder, "t_tail").endswith("k:5V")
+
+
+def test_terms_of_several_axes() -> None:
+    """The last one becomes vectors, around which the others are added."""
+    assert scheduled(of_boxes(2, 3, 8))[0] == "i:2S y:3S x:2S x_v:4V"
+    # Of short axes the one that is longer, within the other.
+    a = placeholder((2, 8, 3), INT32, "a")
+    y, x = reduce_axis(8, "y"), reduce_axis(3, "x")
+    columns = compute((2,), lambda i: sum(a[i, y, x], (y, x)), "t")
+    assert scheduled(columns)[0] == "i:2S y:8S x:3S"
