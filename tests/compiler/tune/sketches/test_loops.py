@@ -80,6 +80,7 @@ def of_boxes(rows: int, height: int, width: int) -> Tensor:
         # Loops of one iteration are none.
         (doubled(1, 8), {"s0__unroll": 1}, "i:1S j:8V", {}),
         (doubled(6, 1), {}, "i:6V j:1S", {}),
+        (doubled(2, 2), {}, "i:2S j:2V", {"s0.unroll": [0, 1]}),
         (doubled(1, 1), {}, "i:1S j:1S", {}),
         # The last axis of a constant stride, if none has a stride of one everywhere.
         (transposed(8, 6), {}, "i:8S j:6V", {"s0.unroll": [0, 1]}),
@@ -104,6 +105,15 @@ def test_lanes_of_an_outer_axis() -> None:
     assert asked == {"s0.unroll": [0, 1]}
 
 
+def test_the_last_two_loops_of_an_axis_may_be_lanes() -> None:
+    for tensor, stage in ((doubled(3, 32), "t"), (matmul(3, 32, 5), "C")):
+        start = Schedule.of(tensor).split(stage, "j", 16).split(stage, "j_i", 4)
+        builder, asked = built(start)
+        schedule_loops(builder, stage)
+        agree(builder.schedule, start)
+        assert asked["s0.lanes"] == ["j_i_o", "j_i_i"]
+
+
 def test_lanes_of_results() -> None:
     """An axis along which neighbours are added becomes whole vectors."""
     loops, options = scheduled(matmul(6, 16, 5))
@@ -120,6 +130,7 @@ def test_lanes_of_results() -> None:
     # No part of a vector: the axis is one.
     loops, options = scheduled(matmul(5, 6, 5))
     assert (loops, "s0.vector" in options) == ("i:5S k:5S j:6V", False)
+    assert scheduled(matmul(6, 4, 1))[1]["s0.mode"] == ["lanes", "rows"]
     # Vectors of three elements are not worth it.
     assert scheduled(matmul(6, 3, 8)) == ("i:6S j:3S k:8S", {})
 
