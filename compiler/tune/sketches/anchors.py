@@ -113,16 +113,16 @@ def tile_anchor(builder: Builder, anchor: Anchor) -> None:
         kept = f"{anchor.out}_tile"
         builder.schedule = builder.schedule.cache_write(anchor.out, Scope.LOCAL, kept)
     at = split_out(builder, label, anchor, tile, extents)
-    copies = [] if tensor is not None else copy_reads(builder, label, anchor, block, at)
     if kept:
         builder.schedule = builder.schedule.compute_at(kept, anchor.out, at)
     builder.schedule = builder.schedule.compute_at(anchor.sums, anchor.out, at)
+    copies = [] if tensor is not None else copy_reads(builder, label, anchor, block, at)
     schedule_sums(builder, label, anchor, tile, lanes, tensor)
     if kept:
         schedule_kept(builder, kept, anchor, tile)
     schedule_out(builder, anchor, tile, extents, turned)
-    for stage in (anchor.sums, f"{anchor.sums}_init", kept, anchor.out, *copies):
-        builder.owners[stage] = anchor.out
+    stages = (anchor.sums, f"{anchor.sums}_init", *([kept] if kept else []), anchor.out, *copies)
+    builder.owners.update(dict.fromkeys(stages, anchor.out))
     for copy in copies:
         schedule_loops(builder, copy)
 

@@ -8,25 +8,13 @@ from tandem.compiler.ir.dtypes import FLOAT32, INT32, DType
 from tandem.compiler.te import Tensor, compute, placeholder, reduce_axis, sum
 from tandem.compiler.te.knobs import Setting
 from tandem.compiler.te.schedule import Schedule
-from tandem.compiler.te.tree import LoopRef, extent_of, loops_on_path, path_to
-from tandem.compiler.tune.sketches.builder import Builder
 from tandem.compiler.tune.sketches.loops import schedule_loops
 from tandem.compiler.tune.sketches.rules import SketchRules
-from tandem.compiler.tune.sketches.stages import block_of
 from tests.support.compiler.te.schedules import agree, matmul
+from tests.support.compiler.tune.nests import nest
 from tests.support.compiler.tune.sketches import built
 
 ANY_ORDER = SketchRules(128, 16, reassociate=True)
-
-
-def nest(builder: Builder, stage: str) -> str:
-    """The loops around a stage, outermost first: axis, extent, and `S`, `V` or `U` for serial ones,
-    vectors, and those that are written out."""
-    path = path_to(builder.program.body, block_of(builder.program, stage))
-    return " ".join(
-        f"{LoopRef.of(loop).axis}:{extent_of(loop)}{loop.kind.name[0]}"
-        for loop in loops_on_path(path)
-    )
 
 
 def scheduled(
@@ -38,7 +26,7 @@ def scheduled(
     builder, asked = built(start, rules, **values)
     schedule_loops(builder, tensor.name)
     agree(builder.schedule, start)
-    return nest(builder, tensor.name), asked
+    return nest(builder.program, tensor.name), asked
 
 
 def doubled(rows: int, columns: int) -> Tensor:
@@ -101,7 +89,7 @@ def test_lanes_of_an_outer_axis() -> None:
     builder, asked = built(start.set_layout("t", ("1", "0")), s0__unroll=1)
     schedule_loops(builder, "t")
     agree(builder.schedule, start)
-    assert nest(builder, "t") == "j:4U i:6V"
+    assert nest(builder.program, "t") == "j:4U i:6V"
     assert asked == {"s0.unroll": [0, 1]}
 
 
@@ -176,8 +164,8 @@ def test_terms_that_are_no_whole_vectors() -> None:
     builder, _ = built(start, s0__mode="terms", s0__vector=16)
     schedule_loops(builder, "t")
     agree(builder.schedule, start)
-    assert nest(builder, "t") == "i:6S k:2S k_v:16V"
-    assert nest(builder, "t_tail").endswith("k:5V")
+    assert nest(builder.program, "t") == "i:6S k:2S k_v:16V"
+    assert nest(builder.program, "t_tail").endswith("k:5V")
 
 
 def test_terms_of_several_axes() -> None:
