@@ -189,15 +189,14 @@ class Epilogue:
         only by `load_inputs`.
 
         Operands for each channel are loaded once, before all loops; or with each tile where the
-        knob `resident` is 0, and for PAR where the pass says so.
+        knob `resident` is 0, and for PAR where the pass says so (ahead of the sums, whose last
+        product may requantise them; behind them, by `load_inputs`, where a residual is added).
         """
         for stage, _ in reversed(list(_stages(self.passes, "out"))):
             sketch = sketch.set_scope(stage, OnChip.ACC).compute_at(stage, "out", "thread")
         for stage, only in self._requantise_passes:
-            copy = f"out_{PARAMETERS}"
-            sketch = sketch.cache_read(PARAMETERS, (stage,), OnChip.PAR, copy)
-            if not only.resident:
-                sketch = sketch.compute_at(copy, "out", "thread")
+            if only.resident or only.residual is None:
+                sketch = _read_parameters(sketch, stage, only)
         readers: dict[str, list[str]] = {}
         for stage, step in self._alu_passes:
             if step.kind is OperandKind.CHANNEL:
@@ -211,13 +210,16 @@ class Epilogue:
         return sketch
 
     def load_inputs(self, sketch: Sketch) -> Sketch:
-        """Loads operands in INP at the output's loop `thread`: after the sums, if those are there
-        already, so that the next tile's loads need not wait for this tile's passes."""
+        """Loads operands in INP at the output's loop `thread`, and parameters that come with a
+        tile: after the sums, if those are there already, so that the next tile's loads need not
+        wait for this tile's passes."""
         for stage, step in self._requantise_passes:
             if step.residual is not None:
                 copy = f"{stage}_operand"
                 sketch = sketch.cache_read(step.residual, (stage,), OnChip.INP, copy)
                 sketch = sketch.compute_at(copy, "out", "thread")
+                if not step.resident:
+                    sketch = _read_parameters(sketch, stage, step)
         return sketch
 
     def tensorize(self, sketch: Sketch, config: HardwareConfig) -> Sketch:
@@ -240,6 +242,13 @@ class Epilogue:
         """The pair of stage name and requantisation, if there is one."""
         stages = _stages(self.passes, "out")
         return [(name, step) for name, step in stages if isinstance(step, RequantisePass)]
+
+
+def _read_parameters(sketch: Sketch, stage: str, step: RequantisePass) -> Sketch:
+    """Loads parameters into PAR: before all loops, or at the output's loop `thread`."""
+    copy = f"out_{PARAMETERS}"
+    sketch = sketch.cache_read(PARAMETERS, (stage,), OnChip.PAR, copy)
+    return sketch if step.resident else sketch.compute_at(copy, "out", "thread")
 
 
 def _named(passes: Sequence[P], prefix: str) -> Iterator[tuple[str, P]]:
