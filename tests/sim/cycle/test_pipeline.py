@@ -11,6 +11,7 @@ import pytest
 
 from tandem.hw.config import HardwareConfig
 from tandem.hw.config_files import load_config
+from tandem.hw.custom_operations import AnyOperation, CustomOperation
 from tandem.hw.isa import Alu, AluOp, Finish, Gemm, Load, MemoryId, MicroOp, Program, pack_uops
 from tandem.hw.isa.columns import make_table
 from tandem.hw.memory_model import DEFAULT_MEMORY
@@ -24,11 +25,23 @@ from tandem.sim.semantics.loops import micro_ops
 from tests.support.sim.issue_times import IssueTimes, Slots, issue_times, slots_of
 from tests.support.sim.reference import Image
 
-CONFIGS = (load_config("tiny"), load_config("tiny").replace(name="one_port", acc_read_ports=1))
+ONE_PORT = load_config("tiny").replace(name="one_port", acc_read_ports=1)
+DEEP = load_config("tiny").replace(
+    name="deep_operation",
+    alu_operations=(
+        CustomOperation.from_json({"name": "XOR", "result": "a ^ b"}),
+        CustomOperation.from_json(
+            {"name": "SCALED", "result": "a * factor", "parameters": {"factor": "int16"}}
+        ),
+    ),
+    alu_stages=4,
+)
+"""A custom operation waits for results of more micro-ops than there are stalls to remember."""
+CONFIGS = (load_config("tiny"), ONE_PORT, DEEP)
 TABLE = 4096
 
 
-def loops(rng: random.Random) -> Gemm | Alu:
+def loops(rng: random.Random, config: HardwareConfig) -> Gemm | Alu:
     """A GEMM or ALU over few accumulators, so that many micro-ops wait."""
     begin = rng.randrange(3)
     gemm = rng.random() < 0.2
@@ -48,7 +61,10 @@ def loops(rng: random.Random) -> Gemm | Alu:
     }
     if gemm:
         return Gemm(reset=False, wgt_factor_out=0, wgt_factor_in=0, **common)
-    op = rng.choice((AluOp.MUL, AluOp.SHR, AluOp.ADD, AluOp.MAX))
+    ops: tuple[AnyOperation, ...] = (AluOp.MUL, AluOp.SHR, AluOp.ADD, AluOp.MAX)
+    op = rng.choice((*ops, *config.alu_operations))
+    if isinstance(op, CustomOperation):
+        return Alu(op=op, use_imm=not op.reads_second, imm=0, **common)
     return Alu(op=op, use_imm=not tensor, imm=1, **common)
 
 
@@ -88,7 +104,7 @@ def test_random_micro_ops(config: HardwareConfig, whole: bool) -> None:
     machine, rng = make_machine(config, DEFAULT_MEMORY), random.Random(1)
     stalled = 0
     for _ in range(150):
-        work = [loops(rng) for _ in range(6)]
+        work = [loops(rng, config) for _ in range(6)]
         program, image = program_of(config, work), image_of(config, rng)
         table, memory = make_table(program.columns()), memory_of(config, program, image)
         state, started, ends, last = make_pipeline(), {}, {}, {}

@@ -70,6 +70,12 @@ def test_workloads_of_a_model(file: Path, model_file: Path) -> None:
     assert [*found["best"]] != [*found["best"]], "unknown costs are NaN"
 
 
+def test_workloads_of_compressed_weights(file: Path) -> None:
+    codes = records(file, "digits", "tiny-w", weights="int4")
+    plain = records(file, "digits", "tiny-w")
+    assert len(codes) == len(plain) > 0
+
+
 def test_files_are_joined(file: Path, tmp_path: Path) -> None:
     whole, _ = read_records(file)
     for name, part in (("one", whole[:3]), ("two", whole[2:])):
@@ -90,6 +96,11 @@ def test_files_are_joined(file: Path, tmp_path: Path) -> None:
         ({"path": "no.jsonl"}, ArgumentValueError, "no.jsonl: No such file"),
         ({"model": "digits", "layers": LAYERS}, ArgumentValueError, "a model or layers: one of"),
         ({"machine": tandem.Cpu(), "layers": LAYERS}, ArgumentTypeError, "it must be an accel"),
+        (
+            {"model": "digits", "machine": "tiny-w", "weights": "int4", "quantize": None},
+            ArgumentValueError,
+            "weights and smooth are for quantize=",
+        ),
     ],
 )
 def test_refusals(file: Path, options: dict[str, Any], kind: type[Exception], message: str) -> None:

@@ -52,6 +52,22 @@ def test_settings_beside_are_those_of_the_whole_space(wide: bool) -> None:
             assert list(settings) == sorted(below)[-1:] + sorted(above)[:1]
 
 
+def test_of_many_settings_the_next_ones_are_beside() -> None:
+    """One below and one above, in their order; of few settings, and of texts, all others."""
+    (large,) = tasks_of_layers([parse_layer("a=12,12,48,48,3,1,1")], DEVICE, 1)
+    found = Candidates.of(large.target, large.template, large.workload)
+    choice = next(
+        one for one in map(found.choice, range(len(found))) if one["x"] == 3 and one["oc"] == 1
+    )
+    task = replace(large, default={**choice})
+    every = [found.choice(row) for row in range(len(found))]
+    along_x = sorted(one["x"] for one in every if differences(choice, one) == ["x"])
+    assert len(along_x) >= 4
+    beside = settings_beside(task)["x"]
+    assert list(beside) == [2, 4]
+    assert {2, 4} <= {*along_x}
+
+
 def test_costs_are_those_that_the_tuner_measures() -> None:
     steps: list[str] = []
     found = neighbourhood(DEVICE, TASK, steps.append)

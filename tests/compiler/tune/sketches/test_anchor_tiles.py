@@ -47,6 +47,7 @@ def test_axes_of_vectors() -> None:
     # What is known is packed ahead.
     assert axes(matmul(8, 8, 5), "A") == ["i", "j"]
     assert axes(matmul(8, 1, 5)) == ["i"]
+    assert axes(matmul(8, 2, 5)) == ["j"]
     assert axes(matmul(1, 1, 5)) == []
 
 

@@ -47,6 +47,12 @@ def test_slots_are_the_kernels_and_what_lies_outside_the_arena() -> None:
     assert len(found.tensors) == sum(kind != "Arena" for kind in kinds.values())
 
 
+def test_results_are_as_many_as_those_of_the_function_that_has_most() -> None:
+    assert whole(built(SUM)).results == 1
+    assert whole(built(COUNT)).results == 2
+    assert whole(built(SWAP)).results == 3
+
+
 def test_other_names_are_the_same_code() -> None:
     text = "func @main(x: float32[4]) -> float32[4]:\n  {0} = exp(x)\n  return {0}\n"
     assert whole(built(text.format("y"))).code == whole(built(text.format("other"))).code
