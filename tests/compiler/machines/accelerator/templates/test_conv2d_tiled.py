@@ -4,9 +4,7 @@ and what their programs allocate and compute."""
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 from itertools import product
-from math import gcd, prod
 from typing import Any
 
 import numpy as np
@@ -21,7 +19,7 @@ from tandem.compiler.machines.accelerator.templates.conv2d import Conv2dOnArray
 from tandem.compiler.machines.accelerator.templates.conv2d_workload import Conv2dWorkload
 from tandem.compiler.machines.accelerator.templates.epilogue import AluPass, OperandKind
 from tandem.compiler.machines.accelerator.templates.parameter_passes import RequantisePass
-from tandem.compiler.machines.accelerator.templates.work_counts import loads_of_box, transfers_of
+from tandem.compiler.machines.accelerator.templates.work_counts import transfers_of
 from tandem.compiler.plan.space import Choices
 from tandem.compiler.te.knobs import knob
 from tandem.compiler.te.schedule import Sketch
@@ -33,6 +31,7 @@ from tests.support.compiler.machines.accelerator.templates.random_workloads impo
     RandomWorkload,
     draw_conv2d,
 )
+from tests.support.compiler.machines.accelerator.templates.tile_walks import walked
 
 TINY = AcceleratorTarget.of(machine("tiny"))
 """4 lanes, 32 accumulators."""
@@ -82,7 +81,7 @@ def test_operands_stay_where_they_do_not_fill_acc(channels: int, passes: Any, st
 
 def test_refuses_a_choice_without_the_knob() -> None:
     many = replace(LAYER, weight=(32, *LAYER.weight[1:]))
-    with pytest.raises(ReplayError, match="^no choice for resident;"):
+    with pytest.raises(ReplayError, match=r"^no choice for resident;"):
         Conv2dOnArray().schedule(many, choice(), TINY)
 
 
@@ -115,62 +114,6 @@ def test_which_choices_are_possible(of: Conv2dWorkload) -> None:
 
 
 # Traffic, by a walk over all tiles ------------------------------------------------------------
-
-
-def spans(extent: int, size: int) -> list[range]:
-    return [range(at, min(at + size, extent)) for at in range(0, extent, size)]
-
-
-@cache
-def load_count(*box_and_whole: int) -> float:
-    box, whole = box_and_whole[:3], box_and_whole[3:]
-    return float(loads_of_box(box, whole))
-
-
-def pixels(of: Conv2dWorkload, axis: int, outputs: range, size: int) -> tuple[int, int]:
-    """Rows or columns that a tile loads, and those of the largest LOAD for tiles so long."""
-    reach = (of.weight[2 + axis] - 1) * of.dilation[axis]
-    low = outputs[0] * of.strides[axis] - of.padding[axis]
-    # Windows at the end are loaded as if their tile were whole.
-    last = low + (size - 1) * of.strides[axis] + reach
-    inside = of.data[2 + axis]
-    window = (len(outputs) - 1) * of.strides[axis] + reach + 1
-    return len(range(max(low, 0), min(last + 1, inside))), min(window, inside)
-
-
-def walked(of: Conv2dWorkload, row: dict[str, Any]) -> tuple[list[float], list[float]]:
-    """Elements and LOADs of weights and of the image, tile by tile and step by step."""
-    outputs, depth, own = of.weight[0], of.weight[1], of.weight[0] // of.groups
-    weights, image = [0.0, 0.0], [0.0, 0.0]
-    seen = set()
-    loops = product(*(spans(of.extents[axis], row[axis]) for axis in ("oc", "y", "x")))
-    for n, (oc, y, x) in product(range(of.data[0]), [*loops]):
-        groups = [*range(oc[0] // own, oc[-1] // own + 1)]
-        kept = {"weights": ("weights", n, oc), "image": ("image", n, y, x)}.get(row["order"])
-        fresh = kept not in seen or kept is None
-        seen.add(kept)
-        if row["order"] != "weights" or fresh:
-            for ic in spans(depth, row["ic"]):
-                weights[0] += len(oc) * len(ic) * of.taps
-                weights[1] += load_count(len(oc), len(ic), of.taps, outputs, depth, of.taps)
-        if row["order"] != "image" or fresh:
-            if row["order"] == "image":
-                groups = [*range(of.groups)]
-            sizes = [
-                pixels(of, axis, *each) for axis, each in ((0, (y, row["y"])), (1, (x, row["x"])))
-            ]
-            area, box = prod(a for a, _ in sizes), [b for _, b in sizes]
-            blocks = [
-                # A step goes on into the next group, where there is one.
-                len(ic) if group == of.groups - 1 else row["ic"]
-                for group in groups
-                for ic in spans(depth, row["ic"])
-            ]
-            image[0] += area * sum(blocks)
-            if len(groups) > 1:
-                blocks = [depth * len(groups)]
-            image[1] += sum(load_count(each, *box, *of.data[1:4]) for each in blocks)
-    return weights, image
 
 
 def drawn_rows(of: Conv2dWorkload, count: int) -> list[dict[str, Any]]:
@@ -281,19 +224,22 @@ def packed(of: Conv2dWorkload, target: AcceleratorTarget) -> Conv2dWorkload:
     )
 
 
-@pytest.mark.parametrize("row", range(len(CHOSEN)))
-def test_usage_is_what_programs_allocate(row: int) -> None:
-    residual = replace(PLAIN, passes=(RequantisePass("residual", resident=False),))
-    layers = (LAYER, residual, replace(GROUPED, weight=(6, 3, 3, 2, 4, 4)))
-    for of in (packed(each, ROOMY) for each in layers):
-        if of.groups > 1 and gcd(2, CHOSEN[row]["oc"]) != CHOSEN[row]["oc"]:
-            continue
-        program = Conv2dOnArray().schedule(of, CHOSEN[row], ROOMY).program
-        lowered = lower(program, accelerator_passes(ROOMY))
-        found = tiled.usage(of, Choices.of([CHOSEN[row]]))
-        assert {at: int(each.item()) for at, each in found.items()} == live_elements(
-            lowered.body, ROOMY
-        )
+RESIDUAL = replace(PLAIN, passes=(RequantisePass("residual", resident=False),))
+ALLOCATED = [
+    *((LAYER, row) for row in (0, 2, 3, 6)),
+    *((RESIDUAL, row) for row in (1, 4, 5)),
+    *((replace(GROUPED, weight=(6, 3, 3, 2, 4, 4)), row) for row in (0, 3, 5)),
+]
+
+
+@pytest.mark.parametrize("case", range(len(ALLOCATED)))
+def test_usage_is_what_programs_allocate(case: int) -> None:
+    of, row = packed(ALLOCATED[case][0], ROOMY), CHOSEN[ALLOCATED[case][1]]
+    program = Conv2dOnArray().schedule(of, row, ROOMY).program
+    lowered = lower(program, accelerator_passes(ROOMY))
+    found = tiled.usage(of, Choices.of([row]))
+    wanted = live_elements(lowered.body, ROOMY)
+    assert {at: int(each.item()) for at, each in found.items()} == wanted
 
 
 @pytest.mark.parametrize("seed", range(3))
