@@ -43,6 +43,7 @@ LAYER = Conv2dWorkload(
 """4 blocks of 4 rows and 8 columns, of sums over 3 blocks and 6 taps."""
 GROUPED = replace(LAYER, data=(2, 9, 7, 8, 1, 4), weight=(12, 3, 3, 2, 4, 4), groups=3)
 """Three groups of four blocks of outputs, of three blocks of inputs each."""
+SKIP = AluPass(AluOp.ADD, "skip", OperandKind.ELEMENT)
 PLAIN = replace(LAYER, padding=(0, 0, 0, 0), passes=())
 
 
@@ -169,6 +170,8 @@ def test_instructions_of_tiles_that_span_groups() -> None:
     rows = [choice(oc=oc, ic=3, y=4, x=8) for oc in (1, 2, 4, 12)]
     found = tiled.work_counts(GROUPED, Choices.of(rows))
     assert found.gemms.tolist() == [2 * 12 * 2, 2 * 6 * 2, 2 * 3 * 2, 2 * (1 + 12)]
+    pairs = replace(GROUPED, data=(2, 18, 7, 8, 1, 4), groups=6)
+    assert tiled.work_counts(pairs, Choices.of(rows[2:])).gemms.tolist() == [6 * 5, 2 * 13]
     alone = replace(GROUPED, weight=(12, 3, 3, 2, 4, 4), data=(2, 36, 7, 8, 1, 4), groups=12)
     found = tiled.work_counts(alone, Choices.of(rows))
     assert found.gemms.tolist() == [2 * 12 * 2, 2 * 6 * 2, 2 * 3 * 2, 2 * 2]
@@ -227,6 +230,7 @@ def packed(of: Conv2dWorkload, target: AcceleratorTarget) -> Conv2dWorkload:
 RESIDUAL = replace(PLAIN, passes=(RequantisePass("residual", resident=False),))
 ALLOCATED = [
     *((LAYER, row) for row in (0, 2, 3, 6)),
+    (replace(PLAIN, passes=(SKIP, BIAS)), 0),
     *((RESIDUAL, row) for row in (1, 4, 5)),
     *((replace(GROUPED, weight=(6, 3, 3, 2, 4, 4)), row) for row in (0, 3, 5)),
 ]
