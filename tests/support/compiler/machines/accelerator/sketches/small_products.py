@@ -27,8 +27,12 @@ def windows(
     padded: bool = False,
     passes: bool = True,
     skip: bool = False,
+    in_inp: bool = False,
 ) -> Tensor:
-    """A convolution of axes o, y, x over c, k and l; with a bias and a shift, and a residual."""
+    """A convolution of axes o, y, x over c, k and l; with a bias and a shift, and a residual.
+
+    `in_inp`: passes read the residual itself, twice.
+    """
     height, width = (rows - 1) * stride + kernel[0], columns - 1 + kernel[1]
     image = placeholder((depth, height, width - 2 * padded, 1, 4), INT8, "image")
     weight = placeholder((blocks, depth, *kernel, 4, 4), INT8, "weight")
@@ -47,7 +51,7 @@ def windows(
         ),
         "sums",
     )
-    return _result(sums, passes, skip)
+    return _result(sums, passes, skip, in_inp)
 
 
 def matrices(
@@ -65,10 +69,10 @@ def matrices(
         ),
         "sums",
     )
-    return _result(sums, passes, skip=False)
+    return _result(sums, passes)
 
 
-def _result(sums: Tensor, passes: bool, skip: bool) -> Tensor:
+def _result(sums: Tensor, passes: bool, skip: bool = False, in_inp: bool = False) -> Tensor:
     assert sums.source is not None
     names = [axis.name for axis in sums.source.axes]
     lanes = names.index("o")
@@ -81,12 +85,18 @@ def _result(sums: Tensor, passes: bool, skip: bool) -> Tensor:
 
         biased = compute(sums.shape, added, "biased", names)
         found = compute(sums.shape, lambda *axes: biased[axes] >> 3, "shifted", names)
+    residual = placeholder(sums.shape, INT8, "skip")
+    for name in ("once", "twice") if in_inp else ():
+        found = _added(found, residual, name, names)
     if skip:
-        residual = placeholder(sums.shape, INT8, "skip")
         wide = compute(sums.shape, lambda *axes: te.cast(residual[axes], INT32), "wide", names)
         before = found
         found = compute(sums.shape, lambda *axes: before[axes] + wide[axes], "summed", names)
     return compute(sums.shape, lambda *axes: te.cast(found[axes], INT8), "y", names)
+
+
+def _added(one: Tensor, residual: Tensor, name: str, names: list[str]) -> Tensor:
+    return compute(one.shape, lambda *axes: one[axes] + te.cast(residual[axes], INT32), name, names)
 
 
 def product(output: Tensor, target: AcceleratorTarget = TINY) -> ArrayProduct:
