@@ -76,8 +76,7 @@ def test_a_convolution() -> None:
     assert (found.of_image, found.of_weight) == (("y", "x"), ("o",))
     assert (found.steps, found.taps) == ("c", ("k", "l"))
     assert found.extents == {"o": 4, "y": 3, "x": 5, "b": 1, "e": 4, "c": 3, "k": 2, "l": 3, "t": 4}
-    assert found.inner == ("o", "y", "x")
-    assert found.block.name == "sums"
+    assert (found.inner, found.block.name) == (("o", "y", "x"), "sums")
     assert (found.weight_axis, found.padded) == ("o", False)
 
 
@@ -162,8 +161,7 @@ def test_steps_of_windows_alone() -> None:
     assert (windowed.steps, windowed.taps) == ("k", ("l",))
 
 
-def test_a_computation_has_one_product() -> None:
-    """It is kept, for the names that computations have."""
+def test_products_of_computations_are_kept() -> None:
     computation = Computation.of(program_of([result(plain())]))
     found = product_of(computation, TINY)
     assert product_of(computation, TINY) is found

@@ -72,7 +72,8 @@ def test_nothing_stays_where_all_axes_are_of_both_operands() -> None:
     both = product(matrices(rows=1, blocks=1, stacks=3))
     assert (both.of_image, both.of_weight) == (("s", "m"), ("s", "o"))
     assert dict(tiled_space(both).knobs)["stays"] == ("steps",)
-    assert dict(tiled_space(SINGLE).knobs)["stays"] == ("steps", "weight", "image")
+    for of in (SINGLE, STACKS):
+        assert dict(tiled_space(of).knobs)["stays"] == ("steps", "weight", "image")
 
 
 # Tiles ----------------------------------------------------------------------------------------
