@@ -214,7 +214,7 @@ def test_requantised_read(seed: int) -> None:
     # Runs are of accumulators or of another memory, none is of two.
     prototypes = [
         Prototype(
-            *(_within(part, begin, end, rng) for part in (each.reads, each.writes)), each.keeps
+            _within(each.reads, begin, end, rng), _within(each.writes, begin, end, rng), each.keeps
         )
         for each in columns.prototypes
     ]

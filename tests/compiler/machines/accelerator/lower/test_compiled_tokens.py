@@ -130,7 +130,9 @@ def placed(commands: Sequence[Command]) -> tuple[list[int], list[int], list[list
     first = [0]
     for each in commands:
         for elements, written in ((each.reads, 0), (each.writes, 1)):
-            runs += [(at, at + 1, written) for at in sorted(elements)]
+            lows = sorted(each for each in elements if each - 1 not in elements)
+            ends = sorted(each + 1 for each in elements if each + 1 not in elements)
+            runs += [(low, end, written) for low, end in zip(lows, ends, strict=True)]
         first.append(len(runs))
     found = place(
         np.arange(len(commands), dtype=np.int64),

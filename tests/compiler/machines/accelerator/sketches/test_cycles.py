@@ -30,7 +30,7 @@ OVERHEAD = 20 + 2 * 4
 """Of a LOAD or STORE: latency, and twice the overhead of a transfer."""
 FETCH = 2 * 3
 """An instruction is two beats of three cycles."""
-SHARED = {"c": 1, "o": 2, "y": 3, "x": 3}
+SHARED: dict[str, Any] = {"c": 1, "o": 2, "y": 3, "x": 3}
 """Four tiles of 18 accumulators, of three steps each."""
 
 
@@ -39,7 +39,7 @@ def tiles(**settings: Any) -> Choices:
 
 
 def slots(**settings: Any) -> Choices:
-    loops = {"part": 1, "k": 1, "order": "outputs", "along": "o"}
+    loops: dict[str, Any] = {"part": 1, "k": 1, "order": "outputs", "along": "o"}
     numbers = {"image_slots": 2, "weight_slots": 3, "sum_slots": 1}
     return Choices.of([{"threads": 1, **SHARED, **loops, **numbers, **settings}])
 

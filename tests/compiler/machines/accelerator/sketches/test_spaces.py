@@ -159,7 +159,7 @@ def test_which_slots_are_consistent(output: Tensor) -> None:
 
 
 def test_all_slots_as_the_schedule_takes_them() -> None:
-    row = {"c": 1, "o": 4, "y": 1, "x": 1, "part": 1, "k": 1, "order": "outputs"}
+    row: dict[str, Any] = {"c": 1, "o": 4, "y": 1, "x": 1, "part": 1, "k": 1, "order": "outputs"}
     all_slots = settings(WINDOWS, "o", {**row, "image_slots": ALL, "weight_slots": ALL})
     assert all_slots == {**row, "image_slots": 3, "weight_slots": 3 * 2 * 4}
     some = {**row, "image_slots": 2, "weight_slots": 3}
@@ -172,7 +172,7 @@ def test_all_slots_as_the_schedule_takes_them() -> None:
 def test_of_many_combinations_every_second_size() -> None:
     """Of the axis that has most, until there are few enough; the largest size always."""
     shape = {"o": 150, "y": 149, "x": 148}
-    large = product(windows(*shape.values(), 12, kernel=(1, 1), passes=False))
+    large = product(windows(150, 149, 148, 12, kernel=(1, 1), passes=False))
     sizes = {axis: tile_sizes(extent) for axis, extent in shape.items()}
     others = 2 * 6 * 3 * 3
     while others * prod(map(len, sizes.values())) > MOST:

@@ -46,7 +46,15 @@ FIRST = 20 + 4 + 3 + 5
 
 
 def choices(*rows: dict[str, Any]) -> Choices:
-    whole = {"threads": 1, "order": "outputs", "along": "oc", "ic": 1, "oc": 1, "y": 1, "x": 1}
+    whole: dict[str, Any] = {
+        "threads": 1,
+        "order": "outputs",
+        "along": "oc",
+        "ic": 1,
+        "oc": 1,
+        "y": 1,
+        "x": 1,
+    }
     return Choices.of([{**whole, **row} for row in rows])
 
 
@@ -182,12 +190,14 @@ def test_blocks_that_are_loaded_one_by_one(
     tables: Tables, padding: tuple[int, ...], y: int, x: int, separate: int
 ) -> None:
     of = replace(LAYER, padding=padding)
-    assert of_tiles(tables, of, choices({"y": y, "x": x})).image_loads.tolist() == [separate]
+    assert np.asarray(of_tiles(tables, of, choices({"y": y, "x": x})).image_loads).tolist() == [
+        separate
+    ]
 
 
 def test_rows_by_themselves_are_loaded_at_once(tables: Tables) -> None:
     rows = choices({"x": 3}, {"y": 2, "x": 3}, {"x": 8}, {"y": 4, "x": 1})
-    assert of_tiles(tables, ONE, rows).image_loads.tolist() == [0, 1, 0, 0]
+    assert np.asarray(of_tiles(tables, ONE, rows).image_loads).tolist() == [0, 1, 0, 0]
 
 
 PYNQ = load_config("pynq")
@@ -203,11 +213,11 @@ def test_loops_that_fit(tables: Tables) -> None:
         (({"x": 2047}, {"x": 2048}), ONE),
         (({"y": 23, "x": 89}, {"y": 32, "x": 64}), ONE),
     ):
-        assert of_tiles(tables, of, choices(*rows), PYNQ).fits.tolist() == [1, 0]
+        assert np.asarray(of_tiles(tables, of, choices(*rows), PYNQ).fits).tolist() == [1, 0]
     # Steps from row to row: twice the columns, with their padding.
     for columns, right, fits in ((1023, 0, 1), (1024, 0, 0), (1020, 3, 1), (1020, 4, 0)):
         wide = replace(ONE, data=(1, 3, 7, columns, 1, 4), padding=(0, 0, 0, right))
-        assert of_tiles(tables, wide, choices({}), PYNQ).fits.tolist() == [fits]
+        assert np.asarray(of_tiles(tables, wide, choices({}), PYNQ).fits).tolist() == [fits]
 
 
 @pytest.mark.parametrize(
@@ -238,12 +248,12 @@ def test_products_of_a_tile_that_are_one_instruction(
     tables: Tables, oc: int, y: int, x: int, ic: int, one: int
 ) -> None:
     rows = choices({"oc": oc, "y": y, "x": x, "ic": ic})
-    assert of_tiles(tables, LAYER, rows, PYNQ).whole_tile.tolist() == [one]
+    assert np.asarray(of_tiles(tables, LAYER, rows, PYNQ).whole_tile).tolist() == [one]
 
 
 def test_loops_that_do_not_fit_are_not_one(tables: Tables) -> None:
     rows = choices({"oc": 16383}, {"oc": 16384})
-    assert of_tiles(tables, LAYER, rows, PYNQ).whole_tile.tolist() == [1, 0]
+    assert np.asarray(of_tiles(tables, LAYER, rows, PYNQ).whole_tile).tolist() == [1, 0]
 
 
 # Programs -------------------------------------------------------------------------------------

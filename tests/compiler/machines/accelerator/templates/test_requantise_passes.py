@@ -54,7 +54,7 @@ def applied(
             case OperandKind.IMMEDIATE:
                 second = numbers.immediates[one.operand]
             case OperandKind.CHANNEL:
-                second = int(numbers.tensors[one.operand][channel // lanes, 0, channel % lanes])  # type: ignore[call-overload]
+                second = int(numbers.tensors[one.operand][channel // lanes, 0, channel % lanes])
             case OperandKind.ELEMENT:
                 assert (one.operand, one.dtype) == ("skip", INT8)
                 second = applied(one.before, numbers, skip, 0, channel, lanes)

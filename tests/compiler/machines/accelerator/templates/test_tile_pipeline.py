@@ -61,7 +61,9 @@ def case(seed: int, fine: int, early: bool, longest: int) -> None:
     timing = MemoryTiming(9, int(rng.choice([1, 2, 5])))
     cost = MachineCost(load_config(overwrites), timing)
     most = int(rng.choice([3, 30, 200]))
-    stages = StageCosts(*(int(each) for each in rng.integers(0, most, 6)), fine, longest)
+    names = "load", "store", "behind_products", "behind_results", "acknowledged", "last"
+    lengths = {name: int(rng.integers(0, most)) for name in names}
+    stages = StageCosts(**lengths, fine=fine, longest=longest)
 
     def table(cycles: int) -> Any:
         return rng.integers(0, cycles, (count, 2, 2, 2)) * (rng.random() < 0.8)
@@ -112,7 +114,9 @@ def test_a_single_tile_by_hand() -> None:
 def test_compute_may_end_last() -> None:
     begin = np.array([100_000]), np.array([30])
     stages = STAGES._replace(last=10_000)
-    (found,) = simulated(ONE, WHOLE_LAYER, COST, stages, TileCosts(begin, np.zeros((1, 2, 2, 2))))
+    (found,) = simulated(
+        ONE, WHOLE_LAYER, COST, stages, TileCosts(begin, np.zeros((1, 2, 2, 2), np.int64))
+    )
     assert found == 100_000 + 60 + 120 + 10_000
 
 
