@@ -128,9 +128,8 @@ def test_runs_of(
             runs_of(indices, *outer, *inner, begin, used)
         return
     for _ in range(2):
-        assert runs_of(indices, *outer, *inner, begin, used).tolist() == [
-            [*each] for each in runs(elements)
-        ]
+        found = runs_of(indices, *outer, *inner, begin, used)
+        assert [*map(tuple, found.tolist())] == runs(elements)
         assert not used.any()
     with pytest.raises(IndexError, match=r"^an operand lies beyond the memories$"):
         runs_of(indices, *outer, *inner, begin, used[:-1])
@@ -214,9 +213,9 @@ def test_requantised_read(seed: int) -> None:
     # Runs are of accumulators or of another memory, none is of two.
     prototypes = [
         Prototype(
-            _within(each.reads, begin, end, rng), _within(each.writes, begin, end, rng), each.keeps
+            _within(one.reads, begin, end, rng), _within(one.writes, begin, end, rng), one.keeps
         )
-        for each in columns.prototypes
+        for one in columns.prototypes
     ]
     columns = Columns(prototypes, columns.which, columns.dram)
     writes, requantises = (rng.random(len(prototypes)) < share for share in (0.8, 0.5))

@@ -79,8 +79,8 @@ class Stream:
         return max(
             (
                 at
-                for at, each in enumerate(self.commands)
-                if each is not None and each.unit == unit and each.meets(command)
+                for at, one in enumerate(self.commands)
+                if one is not None and one.unit == unit and one.meets(command)
             ),
             default=None,
         )
@@ -96,8 +96,9 @@ class Stream:
                 relay = self.relay(needed, least, opposite)
                 needs[COMPUTE] = relay if least is None else max(least, relay)
         position = self.append(command, command.unit)
-        for each in sorted((each for each in needs.values() if each is not None), reverse=True):
-            self.wait(position, each)
+        known = [each for each in needs.values() if each is not None]
+        for at in sorted(known, reverse=True):
+            self.wait(position, at)
 
     def knows(self, unit: int, least: int | None, needed: int) -> bool:
         """Whether a unit has heard of an instruction, or will when it has waited for `least`."""
@@ -128,8 +129,8 @@ def placed(commands: Sequence[Command]) -> tuple[list[int], list[int], list[list
     """What `place` makes of commands, each of which is its own prototype."""
     runs: list[tuple[int, int, int]] = []
     first = [0]
-    for each in commands:
-        for elements, written in ((each.reads, 0), (each.writes, 1)):
+    for command in commands:
+        for elements, written in ((command.reads, 0), (command.writes, 1)):
             lows = sorted(each for each in elements if each - 1 not in elements)
             ends = sorted(each + 1 for each in elements if each + 1 not in elements)
             runs += [(low, end, written) for low, end in zip(lows, ends, strict=True)]
@@ -186,8 +187,8 @@ def drawn(seed: int) -> list[Command]:
 @given(SEEDS)
 def test_tokens(seed: int) -> None:
     commands, stream = drawn(seed), Stream()
-    for each in commands:
-        stream.add(each)
+    for command in commands:
+        stream.add(command)
     positions, units, tokens = placed(commands)
     own = iter(range(len(commands)))
     assert positions == [NO_COMMAND if each is None else next(own) for each in stream.commands]

@@ -50,10 +50,9 @@ ROOMY = AcceleratorTarget.of(
 
 def some(of: ArrayProduct, count: int, seed: int) -> tuple[Choices, Choices]:
     """Choices of both schedules."""
-    rng, (tiles, slots) = np.random.default_rng(seed), spaces(of)
-    return tuple(  # type: ignore[return-value]
-        each.where(rng.permutation(len(each))[:count]) for each in (tiles, slots)
-    )
+    rng, (of_tiles, of_slots) = np.random.default_rng(seed), spaces(of)
+    rows = (rng.permutation(len(each))[:count] for each in (of_tiles, of_slots))
+    return of_tiles.where(next(rows)), of_slots.where(next(rows))
 
 
 def spaces(of: ArrayProduct) -> tuple[Choices, Choices]:

@@ -170,9 +170,8 @@ def test_residuals_and_overwriting() -> None:
 )
 def test_micro_ops_that_do_not_stay(choices: Choices, micro_ops: int) -> None:
     log = (micro_ops - 1).bit_length()
-    fits, not_enough = (
-        MachineCost(TINY.config.replace(log_uop_buffer=2 + each), TIMING) for each in (log, log - 1)
-    )
+    sizes = (TINY.config.replace(log_uop_buffer=2 + each) for each in (log, log - 1))
+    fits, not_enough = (MachineCost(each, TIMING) for each in sizes)
     assert np.isfinite(costs(choices, cost=fits)["estimate"])
     assert costs(choices, cost=not_enough)["estimate"] == np.inf
     assert costs(choices, cost=not_enough)["array"] == costs(choices)["array"]

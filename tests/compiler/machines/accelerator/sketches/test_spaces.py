@@ -6,6 +6,7 @@ from itertools import product as combinations
 from math import prod
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tandem.compiler.machines.accelerator.sketches import spaces
@@ -152,10 +153,8 @@ def test_which_slots_are_consistent(output: Tensor) -> None:
     assert found == [consistent(of, row) for row in rows]
     counted = loads_of_tile(of, "o", every)
     # Numbers of loads are those of whole parts.
-    known = [(at, loads(of, row)) for at, row in enumerate(rows) if found[at]]
-    assert [{name: int(each[at]) for name, each in counted.items()} for at, _ in known] == [
-        each for _, each in known
-    ]
+    for at in np.flatnonzero(found):
+        assert {name: int(each[at]) for name, each in counted.items()} == loads(of, rows[at])
 
 
 def test_all_slots_as_the_schedule_takes_them() -> None:
@@ -176,7 +175,7 @@ def test_of_many_combinations_every_second_size() -> None:
     sizes = {axis: tile_sizes(extent) for axis, extent in shape.items()}
     others = 2 * 6 * 3 * 3
     while others * prod(map(len, sizes.values())) > MOST:
-        axis = max(sizes, key=lambda each: len(sizes[each]))
+        axis = max(sizes, key=lambda one: len(sizes[one]))
         sizes[axis] = tuple(sizes[axis][::-1][::2][::-1])
     assert any(len(sizes[axis]) < len(tile_sizes(extent)) for axis, extent in shape.items())
     found = dict(tiled_space(large).knobs)

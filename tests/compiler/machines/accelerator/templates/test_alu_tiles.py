@@ -198,8 +198,8 @@ def test_work_of_elements() -> None:
         *(MemoryId.ACC_8BIT, MemoryId.OUT, MemoryId.ACC, MemoryId.ACC)
     ]
     size = 2 * 3 * 4 * 7
-    for each in (image, skip):
-        assert (np.broadcast_to(each.elements, len(rows)) == size).all()
+    for data in (image, skip):
+        assert (np.broadcast_to(data.elements, len(rows)) == size).all()
     assert (found.tensor == 2 * size).all()
     assert (found.alus == found.tiles * 2).all()
     # Operands once, or with each tile; stored in rows of whole tiles.

@@ -79,9 +79,9 @@ def case(seed: int, fine: int, early: bool, longest: int) -> None:
         fits=rng.integers(0, 2, count),
     )
     found = simulated(of, Choices.of(rows), cost, stages, tiles)
-    for row, each in enumerate(rows):
-        wanted = Units(of, each, cost, stages, tiles, row).cycles()
-        assert found[row] == pytest.approx(wanted, rel=1e-12), (of, each, cost, stages)
+    for row, settings in enumerate(rows):
+        wanted = Units(of, settings, cost, stages, tiles, row).cycles()
+        assert found[row] == pytest.approx(wanted, rel=1e-12), (of, settings, cost, stages)
 
 
 @pytest.mark.parametrize("early", [False, True])

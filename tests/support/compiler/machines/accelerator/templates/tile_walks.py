@@ -50,9 +50,7 @@ def walked(of: Conv2dWorkload, row: dict[str, Any]) -> tuple[list[float], list[f
         if row["order"] != "image" or fresh:
             if row["order"] == "image":
                 groups = [*range(of.groups)]
-            sizes = [
-                pixels(of, axis, *each) for axis, each in ((0, (y, row["y"])), (1, (x, row["x"])))
-            ]
+            sizes = [pixels(of, 0, y, row["y"]), pixels(of, 1, x, row["x"])]
             area, box = prod(a for a, _ in sizes), [b for _, b in sizes]
             blocks = [
                 # A step goes on into the next group, where there is one.
