@@ -199,7 +199,7 @@ class ProductCounts:
 
     def _slotted_repeats(self, operand: str) -> Ints:
         """A box is not loaded again where its slot still has it: if the slots are those of a whole
-        number of tiles, and these are all that differ."""
+        number of tiles, which take them in turn, and either the same tile or all that differ."""
         product = self.product
         of = product.of_image if operand == IMAGE else product.of_weight
         own, others = self._full(1), self._full(1)
@@ -215,8 +215,14 @@ class ProductCounts:
         slots = self.slots[operand]
         tiles = np.where(slots % loads == 0, slots // loads, 0)
         inner = self.choices.equals("order", "pixels" if operand == IMAGE else "outputs")
-        alone = (tiles > 0) & (inner | (own == 1) | (tiles % own == 0))
-        return both * loads * own * np.where(alone, 1, others)
+        same = (tiles > 0) & inner
+        alone = (tiles > 0) & (tiles % own == 0)
+        visits = np.where(
+            same,
+            own * np.minimum(tiles, others),
+            np.where(alone, np.minimum(tiles, own * others), own * others),
+        )
+        return both * loads * visits
 
     @cached_property
     def products_of_tile(self) -> Ints:
