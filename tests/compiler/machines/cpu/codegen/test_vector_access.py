@@ -1,0 +1,370 @@
+"""Accesses to vectors: how many of them, of what, and what they read and write, against NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from llvmlite import ir
+from numpy.typing import NDArray
+
+from tandem.compiler.ir.buffer import Buffer
+from tandem.compiler.ir.dtypes import FLOAT32, FLOAT64, INT8, INT32, DType
+from tandem.compiler.machines.cpu.codegen import CpuTarget, vector_access
+from tandem.compiler.machines.cpu.codegen.frame import BufferLocation, Frame
+from tandem.compiler.machines.cpu.codegen.llvm import I64, MASK, constant, memory_type
+from tandem.compiler.machines.cpu.codegen.offset import Offset
+from tandem.compiler.machines.cpu.processors import PROCESSORS
+from tests.support.compiler.machines.cpu.emitted import (
+    AVX2,
+    AVX512,
+    SSE,
+    frame_of,
+    instructions,
+    opcodes,
+    run_emitted,
+)
+
+TARGETS = pytest.mark.parametrize("target", [SSE, AVX2, AVX512], ids=["sse", "avx2", "avx512"])
+DTYPES = pytest.mark.parametrize("dtype", [INT8, INT32, FLOAT32, FLOAT64], ids=str)
+SIZE = 64
+
+
+def opened(target: CpuTarget, lanes: int, dtype: DType = FLOAT32) -> tuple[Frame, Any, Any]:
+    """A frame in that many lanes, and the pointers of A and C, each of 64 elements."""
+    frame = frame_of(target, Buffer("A", (SIZE,), dtype), Buffer("C", (SIZE,), dtype))
+    frame.lanes = lanes
+    return frame, *frame.builder.function.args[:2]
+
+
+def numbers(dtype: DType) -> NDArray[Any]:
+    """1, 2, ..., none of which is zero."""
+    return np.arange(1, SIZE + 1).astype(dtype.numpy)
+
+
+def mask_of(truths: list[bool]) -> Any:
+    return constant(ir.VectorType(MASK, len(truths)), truths)
+
+
+def alternate(lanes: int) -> list[bool]:
+    """Two lanes of three are active, the last one among them."""
+    return [(lanes - 1 - lane) % 3 != 1 for lane in range(lanes)]
+
+
+def accesses(frame: Frame) -> list[str]:
+    """Instructions that touch memory, without the suffix of pointers."""
+    words = [word.removesuffix(".p0") for word in opcodes(frame)]
+    return [word for word in words if word in ("load", "store") or word.startswith("llvm.masked")]
+
+
+def fixed_masks(frame: Frame) -> list[list[int]]:
+    """The constant masks of masked accesses, in their order."""
+    calls = [each for each in instructions(frame) if isinstance(each, ir.CallInstr)]
+    masks = [part for each in calls for part in each.operands if part.type == mask_kind(part)]
+    return [[int(bit.constant) for bit in mask.constant] for mask in masks]
+
+
+def mask_kind(value: Any) -> Any:
+    """The type of a constant mask of the value's lanes; None of anything else."""
+    if isinstance(value, ir.Constant) and isinstance(value.type, ir.VectorType):
+        return ir.VectorType(MASK, value.type.count)
+    return None
+
+
+def place(frame: Frame, name: str) -> Any:
+    return frame.places[name]
+
+
+@TARGETS
+@pytest.mark.parametrize(
+    ("lanes", "masked", "dtype"),
+    [
+        (4, False, INT32),
+        (7, False, FLOAT32),
+        (7, True, INT8),
+        (16, True, FLOAT32),
+        (24, True, FLOAT64),
+        (24, False, INT8),
+    ],
+)
+def test_neighbours(lanes: int, masked: bool, dtype: DType, target: CpuTarget) -> None:
+    """Lanes that are not active read zeros and store nothing, nor does what fills a vector up."""
+    frame, source, sink = opened(target, lanes, dtype)
+    truths = alternate(lanes) if masked else [True] * lanes
+    mask = mask_of(truths) if masked else None
+    element = memory_type(dtype)
+    value = vector_access.load_vector(frame, place(frame, "A"), element, source, mask)
+    assert value.type == ir.VectorType(element, lanes)
+    vector_access.write(frame, place(frame, "C").buffer, value, sink)
+    behind = vector_access.step(frame, sink, constant(I64, 32), element)
+    vector_access.store_vector(frame, place(frame, "C"), value, behind, mask)
+    a, c = numbers(dtype), np.full(SIZE, 100, dtype.numpy)
+    run_emitted(frame, a, c)
+    assert c[:lanes].tolist() == np.where(truths, a[:lanes], 0).tolist()
+    assert c[lanes:32].tolist() == [100] * (32 - lanes)
+    assert c[32 : 32 + lanes].tolist() == np.where(truths, a[:lanes], 100).tolist()
+    assert c[32 + lanes :].tolist() == [100] * (32 - lanes)
+
+
+@TARGETS
+@DTYPES
+def test_an_odd_number_of_lanes(dtype: DType, target: CpuTarget) -> None:
+    """With free masks one access of the next power of two, whose other lanes are not active."""
+    frame, source, sink = opened(target, 7, dtype)
+    element = memory_type(dtype)
+    value = vector_access.load_vector(frame, place(frame, "A"), element, source, None)
+    vector_access.store_vector(frame, place(frame, "C"), value, sink, None)
+    if target is not AVX512:
+        assert accesses(frame) == ["load", "store"]
+        return
+    kind = f"v8{element.intrinsic_name}"
+    assert accesses(frame) == [f"llvm.masked.load.{kind}", f"llvm.masked.store.{kind}"]
+    assert fixed_masks(frame) == [[1] * 7 + [0]] * 2
+
+
+def test_an_even_number_of_lanes_is_plain() -> None:
+    for lanes in (1, 2, 8, 16):
+        frame, source, sink = opened(AVX512, lanes)
+        element = memory_type(FLOAT32)
+        value = vector_access.load_vector(frame, place(frame, "A"), element, source, None)
+        vector_access.store_vector(frame, place(frame, "C"), value, sink, None)
+        assert accesses(frame) == ["load", "store"]
+
+
+def test_memory_on_the_stack_is_not_filled_up() -> None:
+    """LLVM makes registers of it."""
+    frame, source, sink = opened(AVX512, 7)
+    on_stack = BufferLocation(place(frame, "A").buffer, source, stack=True)
+    value = vector_access.load_vector(frame, on_stack, ir.FloatType(), source, None)
+    vector_access.store_vector(frame, on_stack, value, sink, None)
+    assert accesses(frame) == ["load", "store"]
+
+
+@pytest.mark.parametrize(
+    ("target", "lanes", "kinds"),
+    [
+        (AVX2, 8, ["v8f32"]),
+        (AVX2, 9, ["v8f32", "v1f32"]),
+        (AVX2, 20, ["v8f32", "v8f32", "v4f32"]),
+        (AVX512, 20, ["v20f32"]),
+        (SSE, 20, ["v20f32"]),
+    ],
+)
+def test_masked_loads_of_avx2_are_of_one_register(
+    target: CpuTarget, lanes: int, kinds: list[str]
+) -> None:
+    frame, source, _ = opened(target, lanes)
+    kind = ir.VectorType(ir.FloatType(), lanes)
+    mask = mask_of(alternate(lanes))
+    value = vector_access.read(frame, place(frame, "A").buffer, kind, source, mask)
+    assert value.type == kind
+    assert accesses(frame) == [f"llvm.masked.load.{each}" for each in kinds]
+
+
+@pytest.mark.parametrize(
+    ("missing", "free"),
+    [
+        ((), [INT8, INT32, FLOAT32, FLOAT64]),
+        (("avx512bw",), [INT32, FLOAT32, FLOAT64]),
+        (("avx512vl",), []),
+        (("avx512f",), []),
+    ],
+)
+def test_free_masks(missing: tuple[str, ...], free: list[DType]) -> None:
+    frame, _, _ = opened(AVX512.without(*missing), 4)
+    every = [INT8, INT32, FLOAT32, FLOAT64]
+    assert [each for each in every if vector_access.free_masks(frame, memory_type(each))] == free
+
+
+def test_masks_of_16_bits_are_those_of_bytes() -> None:
+    frame, _, _ = opened(AVX512.without("avx512bw"), 4)
+    free = [vector_access.free_masks(frame, ir.IntType(bits)) for bits in (16, 31, 32, 64)]
+    assert free == [False, False, True, True]
+
+
+def test_bits_of_elements() -> None:
+    kinds = [*map(ir.IntType, (8, 16, 64)), ir.FloatType(), ir.DoubleType()]
+    assert [vector_access.bits_of(each) for each in kinds] == [8, 16, 64, 32, 64]
+
+
+@TARGETS
+@pytest.mark.parametrize(
+    ("apart", "lanes", "dtype"),
+    [(2, 8, INT8), (3, 5, FLOAT32), (4, 2, FLOAT64), (4, 5, INT32), (2, 5, FLOAT64)],
+)
+def test_strided(apart: int, lanes: int, dtype: DType, target: CpuTarget) -> None:
+    frame, source, sink = opened(target, lanes, dtype)
+    element = memory_type(dtype)
+    buffer = place(frame, "A").buffer
+    truths = alternate(lanes)
+    found = [vector_access.strided(frame, buffer, element, source, apart)]
+    one = vector_access.picked_from_one(frame, element, apart)
+    if one:
+        assert len(accesses(frame)) == 1
+        found.append(vector_access.strided(frame, buffer, element, source, apart, mask_of(truths)))
+        # From the first to the last, and no more.
+        assert fixed_masks(frame)[0] == [
+            int(at % apart == 0 and at <= (lanes - 1) * apart)
+            for at in range(1 << ((lanes - 1) * apart).bit_length())
+        ]
+    else:
+        assert len(accesses(frame)) == apart
+    for number, value in enumerate(found):
+        at = vector_access.step(frame, sink, constant(I64, number * lanes), element)
+        vector_access.write(frame, place(frame, "C").buffer, value, at)
+    a, c = numbers(dtype), np.zeros(SIZE, dtype.numpy)
+    run_emitted(frame, a, c)
+    wanted = a[: apart * lanes : apart]
+    assert c[:lanes].tolist() == wanted.tolist()
+    if one:
+        assert c[lanes : 2 * lanes].tolist() == np.where(truths, wanted, 0).tolist()
+
+
+@pytest.mark.parametrize("lanes", [4, 6])
+def test_strided_ends_with_the_last_element(lanes: int) -> None:
+    """None of several vectors reaches beyond it."""
+    frame, source, _ = opened(AVX512.without("avx512bw"), lanes, INT8)
+    vector_access.strided(frame, place(frame, "A").buffer, ir.IntType(8), source, 3)
+    steps = [each for each in instructions(frame) if each.opname == "getelementptr"]
+    starts = [int(each.operands[1].constant) for each in steps]
+    assert starts == [0, lanes, 2 * lanes - 2]
+
+
+@pytest.mark.parametrize(
+    ("element", "lanes", "apart", "one"),
+    [
+        (ir.IntType(8), 16, 4, True),
+        (ir.IntType(8), 17, 4, False),
+        (ir.FloatType(), 8, 2, True),
+        (ir.FloatType(), 9, 2, False),
+        (ir.DoubleType(), 3, 3, True),
+        (ir.DoubleType(), 3, 4, False),
+    ],
+)
+def test_what_is_picked_out_of_one_register(
+    element: Any, lanes: int, apart: int, one: bool
+) -> None:
+    """Of 512 bits, filled up to a power of two: 3 * 15 elements are 64, 2 * 8 are 32."""
+    frame, _, _ = opened(AVX512, lanes)
+    assert vector_access.picked_from_one(frame, element, apart) is one
+    assert not vector_access.picked_from_one(opened(AVX2, lanes)[0], element, apart)
+
+
+def test_several_vectors_have_no_mask() -> None:
+    frame, source, _ = opened(AVX2, 4)
+    with pytest.raises(AssertionError, match="several vectors are read in full"):
+        vector_access.strided(
+            frame, place(frame, "A").buffer, ir.FloatType(), source, 2, mask_of([True] * 4)
+        )
+
+
+@TARGETS
+@pytest.mark.parametrize("masked", [False, True])
+def test_at_any_addresses(masked: bool, target: CpuTarget) -> None:
+    frame, source, sink = opened(target, 5)
+    element, places = ir.FloatType(), [9, 0, 33, 2, 50]
+    truths = [True, False, True, False, True] if masked else [True] * 5
+    mask = mask_of(truths) if masked else None
+    offsets = constant(ir.VectorType(I64, 5), places)
+    at = vector_access.step(frame, source, offsets, element)
+    assert vector_access.scattered(at)
+    assert not vector_access.scattered(source)
+    buffer = place(frame, "A").buffer
+    values = [
+        vector_access.gather(frame, buffer, element, at, 0, mask),
+        vector_access.gather(frame, buffer, element, at, 2, mask),
+        vector_access.gather(frame, buffer, element, source, 7, mask),
+    ]
+    for number, value in enumerate(values):
+        where = vector_access.step(frame, sink, constant(I64, number * 5), element)
+        vector_access.scatter(frame, place(frame, "C").buffer, value, where, 1, None)
+    end = vector_access.step(frame, sink, constant(I64, 63), element)
+    vector_access.scatter(frame, place(frame, "C").buffer, values[0], end, -10, mask)
+    kinds = ["llvm.masked.gather.v5f32.v5p0"] * 3 + ["llvm.masked.scatter.v5f32.v5p0"] * 4
+    assert [each for each in opcodes(frame) if each.startswith("llvm.masked")] == kinds
+    a, c = numbers(FLOAT32), np.zeros(SIZE, np.float32)
+    run_emitted(frame, a, c)
+    lanes = np.arange(5)
+    wanted = [a[places], a[places + 2 * lanes], a[7 * lanes]]
+    assert c[:15].tolist() == np.where(truths * 3, np.concatenate(wanted), 0).tolist()
+    assert c[63 - 10 * lanes].tolist() == np.where(truths, wanted[0], 0).tolist()
+
+
+def test_the_last_lane_wins() -> None:
+    frame, source, sink = opened(AVX2, 4)
+    buffer = place(frame, "A").buffer
+    value = vector_access.read(frame, buffer, ir.VectorType(ir.FloatType(), 4), source)
+    same = vector_access.step(frame, sink, constant(ir.VectorType(I64, 4), 3), ir.FloatType())
+    vector_access.scatter(frame, place(frame, "C").buffer, value, same, 0, None)
+    c = np.zeros(SIZE, np.float32)
+    run_emitted(frame, numbers(FLOAT32), c)
+    assert c[:5].tolist() == [0, 0, 0, 4, 0]
+
+
+@TARGETS
+@pytest.mark.parametrize("masked", [False, True])
+def test_each_lane_repeats(masked: bool, target: CpuTarget) -> None:
+    """Three lanes of two elements each."""
+    frame, source, sink = opened(target, 3)
+    truths = [True, False, True]
+    buffer = place(frame, "C").buffer
+    value = vector_access.read(frame, buffer, ir.VectorType(ir.FloatType(), 6), source)
+    mask = mask_of(truths) if masked else None
+    vector_access.store_repeated(frame, buffer, value, sink, mask)
+    wide = "llvm.masked.store.v8f32" if target is AVX512 else "llvm.masked.store.v6f32"
+    assert accesses(frame)[1] == (wide if masked or target is AVX512 else "store")
+    a, c = numbers(FLOAT32), np.zeros(SIZE, np.float32)
+    run_emitted(frame, a, c)
+    kept = np.repeat(truths if masked else [True] * 3, 2)
+    assert c[:8].tolist() == [*np.where(kept, a[:6], 0).tolist(), 0, 0]
+
+
+def test_accesses_say_how_they_are_aligned() -> None:
+    """A buffer may begin at any element."""
+    for dtype, size in ((INT8, 1), (FLOAT32, 4), (FLOAT64, 8)):
+        frame, source, sink = opened(SSE, 4, dtype)
+        buffer, kind = place(frame, "A").buffer, ir.VectorType(memory_type(dtype), 4)
+        plain = vector_access.read(frame, buffer, kind, source)
+        masked = vector_access.read(frame, buffer, kind, source, mask_of([True] * 4))
+        vector_access.write(frame, buffer, plain, sink)
+        vector_access.write(frame, buffer, masked, sink, mask_of([True] * 4))
+        load, read, store, write = instructions(frame)
+        assert (load.align, store.align) == (size, size)
+        assert (str(read.args[1]), str(write.args[2])) == (f"i32 {size}",) * 2
+        own = frame.tags["A"][0]
+        assert [each.metadata["alias.scope"] for each in (load, read, store, write)] == [own] * 4
+
+
+def test_lines_are_prefetched_once_in_a_body() -> None:
+    """8 KB ahead, a line of 64 bytes after the other, of buffers that are streamed."""
+    frame, source, _ = opened(AVX512, 40)
+    buffer, kind = place(frame, "A").buffer, ir.VectorType(ir.FloatType(), 40)
+    vector_access.prefetch(frame, buffer, kind, source, Offset(0))
+    assert opcodes(frame) == []
+    frame.streamed = frozenset({"A"})
+    for number in (0, 15, 16):
+        vector_access.prefetch(frame, buffer, kind, source, Offset(number))
+        # Element 15 is in the line of element 0.
+        assert opcodes(frame).count("llvm.prefetch.p0") == (6 if number == 16 else 3)
+    steps, calls = instructions(frame)[:6:2], instructions(frame)[1:6:2]
+    assert [int(each.operands[1].constant) for each in steps] == [8192, 8256, 8320]
+    assert {each.source_etype for each in steps} == {ir.IntType(8)}
+    # To read, at the second level, and data.
+    assert [[int(part.constant) for part in each.args[1:]] for each in calls] == [[0, 2, 1]] * 3
+
+
+def test_steps_are_of_the_pointer_size() -> None:
+    """And a pointer keeps its space of addresses."""
+    for name, bits in (("rv32im", 32), ("rv64gc", 64)):
+        frame = frame_of(PROCESSORS[name], Buffer("A", (SIZE,), FLOAT32), numbers=["i"])
+        pointer, index = frame.builder.function.args
+        found = vector_access.step(frame, pointer, index, ir.FloatType())
+        assert found.operands[1].type == ir.IntType(bits)
+        lanes = constant(ir.VectorType(I64, 3), [0, 1, 2])
+        many = vector_access.step(frame, found, lanes, ir.FloatType())
+        assert many.type == ir.VectorType(ir.PointerType(), 3)
+        again = vector_access.step(frame, many, index, ir.FloatType())
+        assert again.type == ir.VectorType(ir.PointerType(), 3)
+    near = ir.Constant(ir.PointerType(addrspace=3), None)
+    assert vector_access.step(frame, near, index, ir.FloatType()).type.addrspace == 3
