@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from tests.support.compiler.machines.cpu.emitted import (
     AVX2,
     AVX512,
     SSE,
+    accesses,
+    fixed_masks,
     frame_of,
     instructions,
     opcodes,
@@ -27,13 +30,13 @@ from tests.support.compiler.machines.cpu.emitted import (
 )
 
 TARGETS = pytest.mark.parametrize("target", [SSE, AVX2, AVX512], ids=["sse", "avx2", "avx512"])
-DTYPES = pytest.mark.parametrize("dtype", [INT8, INT32, FLOAT32, FLOAT64], ids=str)
 SIZE = 64
+A, C = (Buffer(name, (SIZE,), FLOAT32) for name in "AC")
 
 
 def opened(target: CpuTarget, lanes: int, dtype: DType = FLOAT32) -> tuple[Frame, Any, Any]:
     """A frame in that many lanes, and the pointers of A and C, each of 64 elements."""
-    frame = frame_of(target, Buffer("A", (SIZE,), dtype), Buffer("C", (SIZE,), dtype))
+    frame = frame_of(target, *(replace(each, dtype=dtype) for each in (A, C)))
     frame.lanes = lanes
     return frame, *frame.builder.function.args[:2]
 
@@ -50,30 +53,6 @@ def mask_of(truths: list[bool]) -> Any:
 def alternate(lanes: int) -> list[bool]:
     """Two lanes of three are active, the last one among them."""
     return [(lanes - 1 - lane) % 3 != 1 for lane in range(lanes)]
-
-
-def accesses(frame: Frame) -> list[str]:
-    """Instructions that touch memory, without the suffix of pointers."""
-    words = [word.removesuffix(".p0") for word in opcodes(frame)]
-    return [word for word in words if word in ("load", "store") or word.startswith("llvm.masked")]
-
-
-def fixed_masks(frame: Frame) -> list[list[int]]:
-    """The constant masks of masked accesses, in their order."""
-    calls = [each for each in instructions(frame) if isinstance(each, ir.CallInstr)]
-    masks = [part for each in calls for part in each.operands if part.type == mask_kind(part)]
-    return [[int(bit.constant) for bit in mask.constant] for mask in masks]
-
-
-def mask_kind(value: Any) -> Any:
-    """The type of a constant mask of the value's lanes; None of anything else."""
-    if isinstance(value, ir.Constant) and isinstance(value.type, ir.VectorType):
-        return ir.VectorType(MASK, value.type.count)
-    return None
-
-
-def place(frame: Frame, name: str) -> Any:
-    return frame.places[name]
 
 
 @TARGETS
@@ -94,11 +73,11 @@ def test_neighbours(lanes: int, masked: bool, dtype: DType, target: CpuTarget) -
     truths = alternate(lanes) if masked else [True] * lanes
     mask = mask_of(truths) if masked else None
     element = memory_type(dtype)
-    value = vector_access.load_vector(frame, place(frame, "A"), element, source, mask)
+    value = vector_access.load_vector(frame, frame.places["A"], element, source, mask)
     assert value.type == ir.VectorType(element, lanes)
-    vector_access.write(frame, place(frame, "C").buffer, value, sink)
+    vector_access.write(frame, C, value, sink)
     behind = vector_access.step(frame, sink, constant(I64, 32), element)
-    vector_access.store_vector(frame, place(frame, "C"), value, behind, mask)
+    vector_access.store_vector(frame, frame.places["C"], value, behind, mask)
     a, c = numbers(dtype), np.full(SIZE, 100, dtype.numpy)
     run_emitted(frame, a, c)
     assert c[:lanes].tolist() == np.where(truths, a[:lanes], 0).tolist()
@@ -107,80 +86,58 @@ def test_neighbours(lanes: int, masked: bool, dtype: DType, target: CpuTarget) -
     assert c[32 + lanes :].tolist() == [100] * (32 - lanes)
 
 
-@TARGETS
-@DTYPES
-def test_an_odd_number_of_lanes(dtype: DType, target: CpuTarget) -> None:
+@pytest.mark.parametrize("dtype", [INT8, INT32, FLOAT32, FLOAT64], ids=str)
+def test_an_odd_number_of_lanes(dtype: DType) -> None:
     """With free masks one access of the next power of two, whose other lanes are not active."""
-    frame, source, sink = opened(target, 7, dtype)
     element = memory_type(dtype)
-    value = vector_access.load_vector(frame, place(frame, "A"), element, source, None)
-    vector_access.store_vector(frame, place(frame, "C"), value, sink, None)
-    if target is not AVX512:
-        assert accesses(frame) == ["load", "store"]
-        return
-    kind = f"v8{element.intrinsic_name}"
-    assert accesses(frame) == [f"llvm.masked.load.{kind}", f"llvm.masked.store.{kind}"]
-    assert fixed_masks(frame) == [[1] * 7 + [0]] * 2
-
-
-def test_an_even_number_of_lanes_is_plain() -> None:
-    for lanes in (1, 2, 8, 16):
-        frame, source, sink = opened(AVX512, lanes)
-        element = memory_type(FLOAT32)
-        value = vector_access.load_vector(frame, place(frame, "A"), element, source, None)
-        vector_access.store_vector(frame, place(frame, "C"), value, sink, None)
-        assert accesses(frame) == ["load", "store"]
+    for target, lanes in ((SSE, 7), (AVX2, 7), (AVX512, 7), (AVX512, 1), (AVX512, 2), (AVX512, 8)):
+        frame, source, sink = opened(target, lanes, dtype)
+        value = vector_access.load_vector(frame, frame.places["A"], element, source, None)
+        vector_access.store_vector(frame, frame.places["C"], value, sink, None)
+        if (target, lanes) == (AVX512, 7):
+            words = [f"llvm.masked.{each}.v8{element.intrinsic_name}" for each in ("load", "store")]
+            assert accesses(frame) == words
+            assert fixed_masks(frame) == [[1] * 7 + [0]] * 2
+        else:
+            assert accesses(frame) == ["load", "store"]
 
 
 def test_memory_on_the_stack_is_not_filled_up() -> None:
     """LLVM makes registers of it."""
     frame, source, sink = opened(AVX512, 7)
-    on_stack = BufferLocation(place(frame, "A").buffer, source, stack=True)
+    on_stack = BufferLocation(A, source, stack=True)
     value = vector_access.load_vector(frame, on_stack, ir.FloatType(), source, None)
     vector_access.store_vector(frame, on_stack, value, sink, None)
     assert accesses(frame) == ["load", "store"]
 
 
-@pytest.mark.parametrize(
-    ("target", "lanes", "kinds"),
-    [
+def test_masked_loads_of_avx2_are_of_one_register() -> None:
+    for target, lanes, kinds in (
         (AVX2, 8, ["v8f32"]),
         (AVX2, 9, ["v8f32", "v1f32"]),
         (AVX2, 20, ["v8f32", "v8f32", "v4f32"]),
         (AVX512, 20, ["v20f32"]),
         (SSE, 20, ["v20f32"]),
-    ],
-)
-def test_masked_loads_of_avx2_are_of_one_register(
-    target: CpuTarget, lanes: int, kinds: list[str]
-) -> None:
-    frame, source, _ = opened(target, lanes)
-    kind = ir.VectorType(ir.FloatType(), lanes)
-    mask = mask_of(alternate(lanes))
-    value = vector_access.read(frame, place(frame, "A").buffer, kind, source, mask)
-    assert value.type == kind
-    assert accesses(frame) == [f"llvm.masked.load.{each}" for each in kinds]
+    ):
+        frame, source, _ = opened(target, lanes)
+        kind = ir.VectorType(ir.FloatType(), lanes)
+        mask = mask_of(alternate(lanes))
+        value = vector_access.read(frame, A, kind, source, mask)
+        assert value.type == kind
+        assert accesses(frame) == [f"llvm.masked.load.{each}" for each in kinds]
 
 
-@pytest.mark.parametrize(
-    ("missing", "free"),
-    [
-        ((), [INT8, INT32, FLOAT32, FLOAT64]),
-        (("avx512bw",), [INT32, FLOAT32, FLOAT64]),
-        (("avx512vl",), []),
-        (("avx512f",), []),
-    ],
-)
-def test_free_masks(missing: tuple[str, ...], free: list[DType]) -> None:
-    frame, _, _ = opened(AVX512.without(*missing), 4)
-    every = [INT8, INT32, FLOAT32, FLOAT64]
-    assert [each for each in every if vector_access.free_masks(frame, memory_type(each))] == free
-
-
-def test_masks_of_16_bits_are_those_of_bytes() -> None:
-    frame, _, _ = opened(AVX512.without("avx512bw"), 4)
-    free = [vector_access.free_masks(frame, ir.IntType(bits)) for bits in (16, 31, 32, 64)]
-    assert free == [False, False, True, True]
+def test_free_masks() -> None:
+    """In lanes of bytes and words they are an instruction set of their own."""
+    kinds = [*map(ir.IntType, (8, 16, 31, 32, 64)), ir.FloatType(), ir.DoubleType()]
+    for features, free in (
+        (("avx512bw", "avx512f", "avx512vl"), kinds),
+        (("avx512bw", "avx512vl"), kinds[:3]),
+        (("avx512f", "avx512vl"), kinds[3:]),
+        (("avx512bw", "avx512f"), []),
+    ):
+        frame, _, _ = opened(replace(AVX512, features=features), 4)
+        assert [each for each in kinds if vector_access.free_masks(frame, each)] == free
 
 
 def test_bits_of_elements() -> None:
@@ -196,13 +153,12 @@ def test_bits_of_elements() -> None:
 def test_strided(apart: int, lanes: int, dtype: DType, target: CpuTarget) -> None:
     frame, source, sink = opened(target, lanes, dtype)
     element = memory_type(dtype)
-    buffer = place(frame, "A").buffer
     truths = alternate(lanes)
-    found = [vector_access.strided(frame, buffer, element, source, apart)]
+    found = [vector_access.strided(frame, A, element, source, apart)]
     one = vector_access.picked_from_one(frame, element, apart)
     if one:
         assert len(accesses(frame)) == 1
-        found.append(vector_access.strided(frame, buffer, element, source, apart, mask_of(truths)))
+        found.append(vector_access.strided(frame, A, element, source, apart, mask_of(truths)))
         # From the first to the last, and no more.
         assert fixed_masks(frame)[0] == [
             int(at % apart == 0 and at <= (lanes - 1) * apart)
@@ -212,7 +168,7 @@ def test_strided(apart: int, lanes: int, dtype: DType, target: CpuTarget) -> Non
         assert len(accesses(frame)) == apart
     for number, value in enumerate(found):
         at = vector_access.step(frame, sink, constant(I64, number * lanes), element)
-        vector_access.write(frame, place(frame, "C").buffer, value, at)
+        vector_access.write(frame, C, value, at)
     a, c = numbers(dtype), np.zeros(SIZE, dtype.numpy)
     run_emitted(frame, a, c)
     wanted = a[: apart * lanes : apart]
@@ -225,38 +181,26 @@ def test_strided(apart: int, lanes: int, dtype: DType, target: CpuTarget) -> Non
 def test_strided_ends_with_the_last_element(lanes: int) -> None:
     """None of several vectors reaches beyond it."""
     frame, source, _ = opened(AVX512.without("avx512bw"), lanes, INT8)
-    vector_access.strided(frame, place(frame, "A").buffer, ir.IntType(8), source, 3)
+    vector_access.strided(frame, A, ir.IntType(8), source, 3)
     steps = [each for each in instructions(frame) if each.opname == "getelementptr"]
     starts = [int(each.operands[1].constant) for each in steps]
     assert starts == [0, lanes, 2 * lanes - 2]
 
 
-@pytest.mark.parametrize(
-    ("element", "lanes", "apart", "one"),
-    [
-        (ir.IntType(8), 16, 4, True),
-        (ir.IntType(8), 17, 4, False),
-        (ir.FloatType(), 8, 2, True),
-        (ir.FloatType(), 9, 2, False),
-        (ir.DoubleType(), 3, 3, True),
-        (ir.DoubleType(), 3, 4, False),
-    ],
-)
-def test_what_is_picked_out_of_one_register(
-    element: Any, lanes: int, apart: int, one: bool
-) -> None:
+def test_what_is_picked_out_of_one_register() -> None:
     """Of 512 bits, filled up to a power of two: 3 * 15 elements are 64, 2 * 8 are 32."""
-    frame, _, _ = opened(AVX512, lanes)
-    assert vector_access.picked_from_one(frame, element, apart) is one
-    assert not vector_access.picked_from_one(opened(AVX2, lanes)[0], element, apart)
+    most = {(8, 4): 16, (32, 2): 8, (64, 3): 3, (64, 4): 2}
+    for (bits, apart), lanes in most.items():
+        for target, count in ((AVX512, lanes), (AVX512, lanes + 1), (AVX2, lanes)):
+            frame, _, _ = opened(target, count)
+            one = vector_access.picked_from_one(frame, ir.IntType(bits), apart)
+            assert one is (target is AVX512 and count == lanes)
 
 
 def test_several_vectors_have_no_mask() -> None:
     frame, source, _ = opened(AVX2, 4)
     with pytest.raises(AssertionError, match="several vectors are read in full"):
-        vector_access.strided(
-            frame, place(frame, "A").buffer, ir.FloatType(), source, 2, mask_of([True] * 4)
-        )
+        vector_access.strided(frame, A, ir.FloatType(), source, 2, mask_of([True] * 4))
 
 
 @TARGETS
@@ -270,36 +214,28 @@ def test_at_any_addresses(masked: bool, target: CpuTarget) -> None:
     at = vector_access.step(frame, source, offsets, element)
     assert vector_access.scattered(at)
     assert not vector_access.scattered(source)
-    buffer = place(frame, "A").buffer
     values = [
-        vector_access.gather(frame, buffer, element, at, 0, mask),
-        vector_access.gather(frame, buffer, element, at, 2, mask),
-        vector_access.gather(frame, buffer, element, source, 7, mask),
+        vector_access.gather(frame, A, element, at, 0, mask),
+        vector_access.gather(frame, A, element, at, 2, mask),
+        vector_access.gather(frame, A, element, source, 7, mask),
     ]
     for number, value in enumerate(values):
         where = vector_access.step(frame, sink, constant(I64, number * 5), element)
-        vector_access.scatter(frame, place(frame, "C").buffer, value, where, 1, None)
+        vector_access.scatter(frame, C, value, where, 1, None)
     end = vector_access.step(frame, sink, constant(I64, 63), element)
-    vector_access.scatter(frame, place(frame, "C").buffer, values[0], end, -10, mask)
-    kinds = ["llvm.masked.gather.v5f32.v5p0"] * 3 + ["llvm.masked.scatter.v5f32.v5p0"] * 4
+    vector_access.scatter(frame, C, values[0], end, -10, mask)
+    kinds = ["llvm.masked.gather.v5f32.v5p0"] * 3 + ["llvm.masked.scatter.v5f32.v5p0"] * 5
     assert [each for each in opcodes(frame) if each.startswith("llvm.masked")] == kinds
+    # The last of lanes with equal addresses is stored.
+    one = vector_access.step(frame, sink, constant(I64, 40), element)
+    vector_access.scatter(frame, C, values[0], one, 0, None)
     a, c = numbers(FLOAT32), np.zeros(SIZE, np.float32)
     run_emitted(frame, a, c)
     lanes = np.arange(5)
     wanted = [a[places], a[places + 2 * lanes], a[7 * lanes]]
     assert c[:15].tolist() == np.where(truths * 3, np.concatenate(wanted), 0).tolist()
+    assert c[40:42].tolist() == [51, 0]
     assert c[63 - 10 * lanes].tolist() == np.where(truths, wanted[0], 0).tolist()
-
-
-def test_the_last_lane_wins() -> None:
-    frame, source, sink = opened(AVX2, 4)
-    buffer = place(frame, "A").buffer
-    value = vector_access.read(frame, buffer, ir.VectorType(ir.FloatType(), 4), source)
-    same = vector_access.step(frame, sink, constant(ir.VectorType(I64, 4), 3), ir.FloatType())
-    vector_access.scatter(frame, place(frame, "C").buffer, value, same, 0, None)
-    c = np.zeros(SIZE, np.float32)
-    run_emitted(frame, numbers(FLOAT32), c)
-    assert c[:5].tolist() == [0, 0, 0, 4, 0]
 
 
 @TARGETS
@@ -308,10 +244,9 @@ def test_each_lane_repeats(masked: bool, target: CpuTarget) -> None:
     """Three lanes of two elements each."""
     frame, source, sink = opened(target, 3)
     truths = [True, False, True]
-    buffer = place(frame, "C").buffer
-    value = vector_access.read(frame, buffer, ir.VectorType(ir.FloatType(), 6), source)
+    value = vector_access.read(frame, A, ir.VectorType(ir.FloatType(), 6), source)
     mask = mask_of(truths) if masked else None
-    vector_access.store_repeated(frame, buffer, value, sink, mask)
+    vector_access.store_repeated(frame, C, value, sink, mask)
     wide = "llvm.masked.store.v8f32" if target is AVX512 else "llvm.masked.store.v6f32"
     assert accesses(frame)[1] == (wide if masked or target is AVX512 else "store")
     a, c = numbers(FLOAT32), np.zeros(SIZE, np.float32)
@@ -324,27 +259,27 @@ def test_accesses_say_how_they_are_aligned() -> None:
     """A buffer may begin at any element."""
     for dtype, size in ((INT8, 1), (FLOAT32, 4), (FLOAT64, 8)):
         frame, source, sink = opened(SSE, 4, dtype)
-        buffer, kind = place(frame, "A").buffer, ir.VectorType(memory_type(dtype), 4)
-        plain = vector_access.read(frame, buffer, kind, source)
-        masked = vector_access.read(frame, buffer, kind, source, mask_of([True] * 4))
-        vector_access.write(frame, buffer, plain, sink)
-        vector_access.write(frame, buffer, masked, sink, mask_of([True] * 4))
+        own, kind = replace(A, dtype=dtype), ir.VectorType(memory_type(dtype), 4)
+        plain = vector_access.read(frame, own, kind, source)
+        masked = vector_access.read(frame, own, kind, source, mask_of([True] * 4))
+        vector_access.write(frame, own, plain, sink)
+        vector_access.write(frame, own, masked, sink, mask_of([True] * 4))
         load, read, store, write = instructions(frame)
         assert (load.align, store.align) == (size, size)
         assert (str(read.args[1]), str(write.args[2])) == (f"i32 {size}",) * 2
-        own = frame.tags["A"][0]
-        assert [each.metadata["alias.scope"] for each in (load, read, store, write)] == [own] * 4
+        scopes = [each.metadata["alias.scope"] for each in (load, read, store, write)]
+        assert scopes == [frame.tags["A"][0]] * 4
 
 
 def test_lines_are_prefetched_once_in_a_body() -> None:
     """8 KB ahead, a line of 64 bytes after the other, of buffers that are streamed."""
     frame, source, _ = opened(AVX512, 40)
-    buffer, kind = place(frame, "A").buffer, ir.VectorType(ir.FloatType(), 40)
-    vector_access.prefetch(frame, buffer, kind, source, Offset(0))
+    kind = ir.VectorType(ir.FloatType(), 40)
+    vector_access.prefetch(frame, A, kind, source, Offset(0))
     assert opcodes(frame) == []
     frame.streamed = frozenset({"A"})
     for number in (0, 15, 16):
-        vector_access.prefetch(frame, buffer, kind, source, Offset(number))
+        vector_access.prefetch(frame, A, kind, source, Offset(number))
         # Element 15 is in the line of element 0.
         assert opcodes(frame).count("llvm.prefetch.p0") == (6 if number == 16 else 3)
     steps, calls = instructions(frame)[:6:2], instructions(frame)[1:6:2]

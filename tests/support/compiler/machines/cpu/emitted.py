@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tandem.compiler.ir.buffer import Buffer
 from tandem.compiler.machines.cpu.codegen import CpuTarget
 from tandem.compiler.machines.cpu.codegen.frame import BufferLocation, Frame
-from tandem.compiler.machines.cpu.codegen.llvm import I64, POINTER
+from tandem.compiler.machines.cpu.codegen.llvm import I64, MASK, POINTER
 from tandem.compiler.machines.cpu.codegen.machine_code import machine_of, optimise
 from tandem.compiler.machines.cpu.codegen.tasks import close_frame, open_frame
 
@@ -53,6 +53,26 @@ def opcodes(frame: Frame) -> list[str]:
         each.callee.name if isinstance(each, ir.CallInstr) else each.opname
         for each in instructions(frame)
     ]
+
+
+def accesses(frame: Frame) -> list[str]:
+    """Instructions that touch memory, without the suffix of pointers."""
+    words = [word.removesuffix(".p0") for word in opcodes(frame)]
+    return [word for word in words if word in ("load", "store") or word.startswith("llvm.masked")]
+
+
+def fixed_masks(frame: Frame) -> list[list[int]]:
+    """The constant masks of masked accesses, in their order."""
+    calls = [each for each in instructions(frame) if isinstance(each, ir.CallInstr)]
+    masks = [part for each in calls for part in each.operands if part.type == _mask_kind(part)]
+    return [[int(bit.constant) for bit in mask.constant] for mask in masks]
+
+
+def _mask_kind(value: Any) -> Any:
+    """The type of a constant mask of the value's lanes; None of anything else."""
+    if isinstance(value, ir.Constant) and isinstance(value.type, ir.VectorType):
+        return ir.VectorType(MASK, value.type.count)
+    return None
 
 
 def run_emitted(frame: Frame, *passed: NDArray[Any] | int) -> None:
