@@ -14,7 +14,7 @@ from tandem.compiler.ir.buffer import Buffer
 from tandem.compiler.ir.dtypes import FLOAT32, FLOAT64, INT8, INT32, DType
 from tandem.compiler.machines.cpu.codegen import CpuTarget, vector_access
 from tandem.compiler.machines.cpu.codegen.frame import BufferLocation, Frame
-from tandem.compiler.machines.cpu.codegen.llvm import I64, MASK, constant, memory_type
+from tandem.compiler.machines.cpu.codegen.llvm import I64, constant, memory_type
 from tandem.compiler.machines.cpu.codegen.offset import Offset
 from tandem.compiler.machines.cpu.processors import PROCESSORS
 from tests.support.compiler.machines.cpu.emitted import (
@@ -25,6 +25,7 @@ from tests.support.compiler.machines.cpu.emitted import (
     fixed_masks,
     frame_of,
     instructions,
+    mask_of,
     opcodes,
     run_emitted,
 )
@@ -44,10 +45,6 @@ def opened(target: CpuTarget, lanes: int, dtype: DType = FLOAT32) -> tuple[Frame
 def numbers(dtype: DType) -> NDArray[Any]:
     """1, 2, ..., none of which is zero."""
     return np.arange(1, SIZE + 1).astype(dtype.numpy)
-
-
-def mask_of(truths: list[bool]) -> Any:
-    return constant(ir.VectorType(MASK, len(truths)), truths)
 
 
 def alternate(lanes: int) -> list[bool]:
@@ -224,11 +221,11 @@ def test_at_any_addresses(masked: bool, target: CpuTarget) -> None:
         vector_access.scatter(frame, C, value, where, 1, None)
     end = vector_access.step(frame, sink, constant(I64, 63), element)
     vector_access.scatter(frame, C, values[0], end, -10, mask)
-    kinds = ["llvm.masked.gather.v5f32.v5p0"] * 3 + ["llvm.masked.scatter.v5f32.v5p0"] * 5
-    assert [each for each in opcodes(frame) if each.startswith("llvm.masked")] == kinds
     # The last of lanes with equal addresses is stored.
     one = vector_access.step(frame, sink, constant(I64, 40), element)
     vector_access.scatter(frame, C, values[0], one, 0, None)
+    kinds = ["llvm.masked.gather.v5f32.v5p0"] * 3 + ["llvm.masked.scatter.v5f32.v5p0"] * 5
+    assert [each for each in opcodes(frame) if each.startswith("llvm.masked")] == kinds
     a, c = numbers(FLOAT32), np.zeros(SIZE, np.float32)
     run_emitted(frame, a, c)
     lanes = np.arange(5)

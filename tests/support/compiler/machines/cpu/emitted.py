@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tandem.compiler.ir.buffer import Buffer
 from tandem.compiler.machines.cpu.codegen import CpuTarget
 from tandem.compiler.machines.cpu.codegen.frame import BufferLocation, Frame
-from tandem.compiler.machines.cpu.codegen.llvm import I64, MASK, POINTER
+from tandem.compiler.machines.cpu.codegen.llvm import I64, MASK, POINTER, constant
 from tandem.compiler.machines.cpu.codegen.machine_code import machine_of, optimise
 from tandem.compiler.machines.cpu.codegen.tasks import close_frame, open_frame
 
@@ -53,6 +53,11 @@ def opcodes(frame: Frame) -> list[str]:
         each.callee.name if isinstance(each, ir.CallInstr) else each.opname
         for each in instructions(frame)
     ]
+
+
+def mask_of(truths: Sequence[bool]) -> Any:
+    """A constant mask."""
+    return constant(ir.VectorType(MASK, len(truths)), truths)
 
 
 def accesses(frame: Frame) -> list[str]:
