@@ -232,12 +232,13 @@ def test_loads_of_threads(dtype: DType, tile: Tile, left: str) -> None:
     assert nest(tiled(Schedule.of(activation(p)), found, tile), "l").endswith(left)
 
 
-def edged(extent: int, axis: str, dtype: DType = INT8, other: int = 0) -> Tensor:
+def edged(extent: int, axis: str, other: int = 0) -> Tensor:
     """A left operand of which `extent` rows (m) or terms (k) are there, and others beyond."""
-    a = placeholder((1, 16, 16), dtype, "A")
+    a = placeholder((1, 16, 16), INT8, "A")
 
     def element(b: Expr, m: Expr, k: Expr) -> Expr:
-        return select((m if axis == "m" else k) < extent, a[b, m, k], other)
+        # A remainder that is the term itself.
+        return select((m if axis == "m" else k) < extent, a[b, m, k % 16], other)
 
     return compute((1, 16, 16), element, "l", ("b", "m", "k"))
 
