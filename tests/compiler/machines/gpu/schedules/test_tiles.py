@@ -11,8 +11,6 @@ import pytest
 from tandem.compiler.ir import interpreter
 from tandem.compiler.ir.dtypes import FLOAT32, INT8, INT32, DType
 from tandem.compiler.ir.expr import Expr
-from tandem.compiler.ir.stmt import LoopKind
-from tandem.compiler.ir.visit import blocks
 from tandem.compiler.machines.gpu.intrinsics import DOT_PRODUCTS
 from tandem.compiler.machines.gpu.schedules.products import Product
 from tandem.compiler.machines.gpu.schedules.tile import Tile
@@ -29,18 +27,12 @@ from tandem.compiler.te import (
     sum,
 )
 from tandem.compiler.te.schedule import Schedule
-from tandem.compiler.te.tree import allocated, extent_of, loops_on_path, path_to
+from tandem.compiler.te.tree import allocated
+from tests.support.compiler.te.nests import nest, stages_of
 from tests.support.compiler.te.schedules import random_inputs
 
 TILE = Tile(8, 8, 4, 2, 4)
 """Of 4 x 2 threads."""
-KINDS = {
-    LoopKind.BLOCKS: "b",
-    LoopKind.THREADS: "t",
-    LoopKind.UNROLLED: "u",
-    LoopKind.VECTORIZED: "v",
-    LoopKind.SERIAL: "",
-}
 OWN = "thread_m:4t thread_n:2t own_m:2u own_n:4u"
 SUMS = "thread_m:4t thread_n:2t k:4 m:2u n:4u"
 BLOCKS = "block_m:2b block_n:2b"
@@ -73,16 +65,6 @@ def product_of(left: Tensor, right: Tensor) -> tuple[Tensor, Product]:
     found = Product("p", "l", "r", batch, rows, columns, terms)
     found = replace(found, dot=DOT_PRODUCTS.get(types), together=WARP_PRODUCTS.get(types))
     return compute((batch, rows, columns), element, "p", ("b", "m", "n")), found
-
-
-def nest(schedule: Schedule, stage: str) -> str:
-    """The loops around a stage, outermost first: the axis, its extent and its kind."""
-    body = schedule.program.body
-    (block,) = (each for each in blocks(body) if each.name == stage)
-    loops = loops_on_path(path_to(body, block))
-    axes = (each.var.name.rpartition(".")[2] for each in loops)
-    found = zip(axes, loops, strict=True)
-    return " ".join(f"{axis}:{extent_of(each)}{KINDS[each.kind]}" for axis, each in found)
 
 
 def same(one: Schedule, other: Tensor) -> None:
@@ -151,7 +133,7 @@ def test_other_readers_read_global_memory(name: str) -> None:
         assert nest(schedule, "p_near") == f"b:1b {BLOCKS} b:1 tile_k:4 {SUMS}"
     else:
         assert nest(schedule, "z") == f"block_m:2b block_n:1b {OWN}"
-        assert "p_near" not in [each.name for each in blocks(schedule.program.body)]
+        assert "p_near" not in stages_of(schedule)
     same(schedule, make(p))
 
 
@@ -296,6 +278,6 @@ def test_what_operands_alone_read_is_inlined() -> None:
     p, found = product_of(left, operands()[1])
     z = compute((16, 16), lambda i, j: p[0, i, j] + shared[0, i, j], "z")
     schedule = tiled(Schedule.of(z), found, TILE)
-    stages = {each.name for each in blocks(schedule.program.body)}
+    stages = set(stages_of(schedule))
     assert stages == {"a_sums", "shared", "l", "r", "p", "p_init", "z"}
     same(schedule, z)
