@@ -111,7 +111,7 @@ def test_dot_products() -> None:
 
 
 def test_padded_images() -> None:
-    """As large as whole tiles need; a plane for each channel, on threads where there is enough to copy."""
+    """As large as whole tiles need; large ones have planes on threads."""
     small = scheduled(layer((2, 4, 6, 16), ROWS_OF_SEVEN, padding=SAME))
     assert nest(small, "conv_pad") == "plane:8 y:8 x:23v"
     large = scheduled(layer((1, 4, 100, 110), ROWS_OF_SEVEN, padding=SAME))
