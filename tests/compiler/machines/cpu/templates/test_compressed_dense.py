@@ -171,7 +171,7 @@ def test_loops() -> None:
     plain = layer(weight(32, 64, 4)[0], 4)
     schedule = schedule_compressed_dense(plain, plain.output)
     assert "dense_pad" not in stages_of(schedule)
-    assert nest(schedule, "dense_sum").endswith("s:32 q:2u i:2u l:16v")
+    assert nest(schedule, "dense_sum").endswith("s:32 g:1 q:2u i:2u l:16v k:1")
     assert nest(schedule, "dense_sum").startswith("block:2p row:2 ")
 
 
