@@ -135,30 +135,26 @@ def test_instructions(left: DType, right: DType) -> None:
     assert text.count("extractvalue") == 4 + 2 + 4
 
 
-def refused(left_buffer: Buffer, lower: tuple[Expr, ...], shape: tuple[int, ...]) -> str:
-    """What is said of a left operand elsewhere."""
-    right = Buffer("near_b", (2, 8, 16), INT8, SHARED)
+def refused(number: int, moved: Region) -> str:
+    """What is said of a left (1) or right (2) operand elsewhere."""
     sums = Buffer("sums", (2, 2), INT32, Scope.LOCAL)
-    invoke = Invoke(
-        WARP_PRODUCTS[INT8, INT8],
-        (
-            Region(sums, (index(0), index(0)), (2, 2)),
-            Region(left_buffer, lower, shape),
-            Region(right, (index(0), COLUMN * 2, index(0)), (2, 2, 16)),
-        ),
-    )
-    grid = Grid(1, 32, (left_buffer, right), Alloc(sums, invoke))
-    launch = launch_of("f", (), (), grid)
+    buffers = [Buffer(name, (2, 16, 16), INT8, SHARED) for name in ("a", "b")]
+    regions = [Region(sums, (index(0), index(0)), (2, 2))]
+    regions += [Region(each, (index(0),) * 3, (2, 2, 16)) for each in buffers]
+    regions[number] = moved
+    invoke = Invoke(WARP_PRODUCTS[INT8, INT8], tuple(regions))
+    shared = tuple(each.buffer for each in regions[1:])
+    launch = launch_of("f", (), (), Grid(1, 32, shared, Alloc(sums, invoke)))
     with pytest.raises(CodegenError) as caught:
         llvm_text(GpuProgram("f", (), (), (), (launch,)), CpuTarget(TRIPLE, "sm_80", ()))
     return str(caught.value)
 
 
-def test_terms_are_neighbours_at_multiples_of_their_size() -> None:
-    apart = Buffer("apart", (2, 2, 16, 4), INT8, SHARED)
+@pytest.mark.parametrize("number", [1, 2])
+def test_terms_are_neighbours_at_multiples_of_their_size(number: int) -> None:
     zero = index(0)
-    said = refused(apart, (zero, zero, zero, zero), (2, 2, 16, 1))
-    assert "mma_int8_int8: terms of apart are no neighbours" in said
+    apart = Region(Buffer("apart", (2, 2, 16, 4), INT8, SHARED), (zero,) * 4, (2, 2, 16, 1))
+    assert "mma_int8_int8: terms of apart are no neighbours" in refused(number, apart)
     longer = Buffer("longer", (2, 2, 24), INT8, SHARED)
-    said = refused(longer, (zero, zero, index(8)), (2, 2, 16))
+    said = refused(number, Region(longer, (zero, zero, index(8)), (2, 2, 16)))
     assert "mma_int8_int8: terms of longer do not begin at a multiple of" in said
