@@ -106,6 +106,7 @@ def test_extents() -> None:
 
     assert "phi" not in words(index(1))
     assert "icmp" not in words(index(1))
+    assert ran(loop(FIRST, index(1), Store(OUT, (FIRST,), a(FIRST + 2)))) == written([20])
     for extent, bits, tests in (
         (index(2), 32, 1),
         (index((1 << 31) - 1), 32, 1),
