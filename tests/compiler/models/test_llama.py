@@ -49,7 +49,7 @@ def turned(x: Array) -> Array:
 
 def formulas(weights: dict[str, Array], sizes: Sizes, ids: Array) -> tuple[Array, dict[str, Array]]:
     """The logits [tokens, vocabulary], and the keys and values [heads, tokens, head] by layer."""
-    cache = {}
+    cache: dict[str, Array] = {}
     x = weights["words"].astype(np.float64)[ids]
     hidden = np.triu(np.full((len(ids), len(ids)), -np.inf), 1)
     for layer in range(sizes.layers):
@@ -76,6 +76,10 @@ def formulas(weights: dict[str, Array], sizes: Sizes, ids: Array) -> tuple[Array
     return normed(x, weights["norm.scale"]) @ weights["words"].T, cache
 
 
+def ran(model: ModelProto, outputs: list[str], given: dict[str, Array]) -> list[Array]:
+    return [np.asarray(each) for each in ReferenceEvaluator(model).run(outputs, given)]
+
+
 def close(found: Array, wanted: Array) -> None:
     assert found.shape == wanted.shape
     np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-4)
@@ -85,7 +89,7 @@ def close(found: Array, wanted: Array) -> None:
 def test_logits(sizes: Sizes) -> None:
     model = llama_of("llama", TokenPorts(sizes), 3)
     onnx.checker.check_model(model, full_check=True)
-    (found,) = ReferenceEvaluator(model).run(["logits"], {"ids": IDS})
+    (found,) = ran(model, ["logits"], {"ids": IDS})
     close(found[0], formulas(weights_of(model), sizes, IDS[0])[0])
     # Heads that are not shared are not repeated.
     repeats = sum(node.op_type == "Expand" for node in model.graph.node)
@@ -100,11 +104,11 @@ def test_a_token_behind_others_has_the_logits_of_all() -> None:
     for name, rows in cache.items():
         given[f"{name}.past"] = rows[None, :, :-1].astype(np.float32)
     outputs = ["logits", *cache]
-    found = dict(zip(outputs, ReferenceEvaluator(decode).run(outputs, given), strict=True))
+    found = dict(zip(outputs, ran(decode, outputs, given), strict=True))
     close(found["logits"][0], logits[-1:])
     for name, rows in cache.items():
         close(found[name][0], rows[:, -1:])
-    (first,) = ReferenceEvaluator(whole).run(["logits"], {"ids": IDS})
+    (first,) = ran(whole, ["logits"], {"ids": IDS})
     close(first[0, -1:], logits[-1:])
 
 

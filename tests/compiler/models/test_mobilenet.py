@@ -107,8 +107,8 @@ def test_layers(
     assert convolutions(model) == layers
     (image,), (result,) = model.graph.input, model.graph.output
     shapes = [
-        [dim.dim_param or dim.dim_value for dim in each.type.tensor_type.shape.dim]
-        for each in (image, result)
+        [dim.dim_param or dim.dim_value for dim in port.type.tensor_type.shape.dim]
+        for port in (image, result)
     ]
     assert (image.name, result.name) == ("input", "output")
     assert shapes == [["N", 3, extent, extent], ["N", classes]]
@@ -192,7 +192,7 @@ def test_values(make: Callable[..., ModelProto], batch_norm: bool) -> None:
                 values[node.output[0]] = first
             case _:
                 values["output"] = first @ weights[node.input[1]].T + weights[node.input[2]]
-    np.testing.assert_allclose(found, values["output"], rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(np.asarray(found), values["output"], rtol=1e-3, atol=1e-4)
 
 
 def convolved(x: Array, weight: Array, bias: Array, given: dict[str, Any]) -> Array:
@@ -212,4 +212,4 @@ def test_the_seed_decides() -> None:
     first, again, other = (mobilenet_v2_tiny(seed).SerializeToString() for seed in (1, 1, 2))
     assert first == again != other
     with pytest.raises(TypeError):
-        mobilenet_v2_tiny(0, True)  # type: ignore[misc]
+        mobilenet_v2_tiny(0, True)  # type: ignore[call-arg]

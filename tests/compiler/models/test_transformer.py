@@ -44,9 +44,9 @@ def ran(network: TransformerBuilder, name: str, **given: Array) -> Array:
     values = [helper.make_tensor_value_info(name, TensorProto.UNDEFINED, None)]
     inputs = [
         helper.make_tensor_value_info(
-            key, helper.np_dtype_to_tensor_dtype(each.dtype), list(each.shape)
+            key, helper.np_dtype_to_tensor_dtype(array.dtype), list(array.shape)
         )
-        for key, each in given.items()
+        for key, array in given.items()
     ]
     weights = [*network.weights.values()]
     if not network.nodes:
@@ -80,7 +80,8 @@ def test_constants_are_of_float32() -> None:
     network = builder()
     assert network.constant("two", 2) == "two"
     found = weight(network, "two")
-    assert (found.dtype, found.shape, float(found)) == (np.float32, (), 2.0)
+    assert found.dtype == np.float32
+    assert (found.shape, float(found)) == ((), 2.0)
 
 
 def test_linear() -> None:
@@ -191,9 +192,9 @@ def test_earlier_keys_are_joined() -> None:
 def ports_of(model: onnx.ModelProto) -> dict[str, tuple[int, list[int]]]:
     """The inputs and outputs of a model: their types and shapes."""
     found = {}
-    for each in (*model.graph.input, *model.graph.output):
-        kind = each.type.tensor_type
-        found[each.name] = kind.elem_type, [dim.dim_value for dim in kind.shape.dim]
+    for port in (*model.graph.input, *model.graph.output):
+        kind = port.type.tensor_type
+        found[port.name] = kind.elem_type, [dim.dim_value for dim in kind.shape.dim]
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -156,12 +157,17 @@ def test_lanes_are_masked() -> None:
     assert found(opened(lanes=LANES), scalar, 3, 2) == [FLOATS[3]] * 2 + [5.0] * 2
 
 
-def test_lanes_that_are_known_to_run() -> None:
+def test_lanes_that_are_known_to_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Truths of lanes pass to both sides, where they say which places are read."""
     frame = opened(lanes=LANES)
-    seen: list[tuple[bool, ...] | None] = []
-    masked = frame.masked
-    frame.masked = lambda chosen, known: (seen.append(known), masked(chosen, known))[1]  # type: ignore[method-assign, func-returns-value]
+    seen: list[Sequence[int] | None] = []
+    plain = frame.masked
+
+    def masked(condition: Any, truths: Sequence[int] | None) -> Any:
+        seen.append(truths)
+        return plain(condition, truths)
+
+    monkeypatch.setattr(frame, "masked", masked)
     evaluate(frame, select(LANE < 1, a(LANE), a(LANE)))
     assert seen == [(1, 0, 0, 0), [0, 1, 1, 1]]
     seen.clear()

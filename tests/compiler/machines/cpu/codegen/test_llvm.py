@@ -38,7 +38,13 @@ from tandem.compiler.machines.cpu.codegen.llvm import (
     suffix,
     vector_type,
 )
-from tests.support.compiler.machines.cpu.emitted import SSE, frame_of, opcodes, run_emitted
+from tests.support.compiler.machines.cpu.emitted import (
+    SSE,
+    frame_of,
+    instructions,
+    opcodes,
+    run_emitted,
+)
 
 C = Buffer("C", (8,), INT64)
 FLOAT, DOUBLE = ir.FloatType(), ir.DoubleType()
@@ -190,8 +196,8 @@ def test_counted_loops(nonempty: bool, bits: int) -> None:
             continue
         frame, i, j = opened()
         builder, pointer = frame.builder, frame.places["C"].pointer
-        limits = [each if bits == 64 else builder.trunc(each, kind) for each in (i, j)]
-        with counted_loop(builder, *limits, nonempty=nonempty, bits=bits) as index:
+        start, stop = (each if bits == 64 else builder.trunc(each, kind) for each in (i, j))
+        with counted_loop(builder, start, stop, nonempty=nonempty, bits=bits) as index:
             assert index.type == I64
             for number, added in enumerate((index, constant(I64, 1))):
                 at = builder.gep(pointer, [constant(I64, number)], source_etype=I64)
@@ -208,12 +214,7 @@ def test_loops_are_counted_without_overflow() -> None:
     frame, i, j = opened()
     with counted_loop(frame.builder, i, j) as index:
         assert index.opname == "phi"
-    (step,) = [
-        each
-        for block in frame.builder.function.blocks
-        for each in block.instructions
-        if each.opname == "add"
-    ]
+    (step,) = (each for each in instructions(frame) if each.opname == "add")
     assert list(step.flags) == ["nsw"]
 
 

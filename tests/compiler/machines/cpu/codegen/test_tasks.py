@@ -220,10 +220,11 @@ def test_memory_is_allocated_once() -> None:
 def test_frames() -> None:
     function = ir.Function(ir.Module(), TASK, "task")
     where = ["f", "i"]
-    frame = open_frame(function, {"A": 1}, SSE, where)
+    frame = open_frame(function, {"A": (1, None)}, SSE, where)
     assert [each.name for each in function.blocks] == ["entry", "start"]
     assert (frame.entry.block, frame.builder.block) == (function.blocks[0], function.blocks[1])
-    assert (frame.workspace, frame.launch, frame.tags) == (None, None, {"A": 1})
+    assert (frame.workspace, frame.launch) == (None, None)
+    assert frame.tags == {"A": (1, None)}
     assert (frame.target, frame.where) == (SSE, where)
     memory = stack(frame.entry, I64)
     assert (memory.type, memory.align) == (POINTER, 64)

@@ -61,7 +61,6 @@ def alternate(lanes: int) -> list[bool]:
         (7, True, INT8),
         (16, True, FLOAT32),
         (24, True, FLOAT64),
-        (24, False, INT8),
     ],
 )
 def test_neighbours(lanes: int, masked: bool, dtype: DType, target: CpuTarget) -> None:
@@ -195,9 +194,9 @@ def test_what_is_picked_out_of_one_register() -> None:
 
 
 def test_several_vectors_have_no_mask() -> None:
-    frame, source, _ = opened(AVX2, 4)
+    frame, source, _ = opened(AVX2, 2)
     with pytest.raises(AssertionError, match="several vectors are read in full"):
-        vector_access.strided(frame, A, ir.FloatType(), source, 2, mask_of([True] * 4))
+        vector_access.strided(frame, A, ir.FloatType(), source, 2, mask_of([True] * 2))
 
 
 @TARGETS
@@ -209,8 +208,7 @@ def test_at_any_addresses(masked: bool, target: CpuTarget) -> None:
     mask = mask_of(truths) if masked else None
     offsets = constant(ir.VectorType(I64, 5), places)
     at = vector_access.step(frame, source, offsets, element)
-    assert vector_access.scattered(at)
-    assert not vector_access.scattered(source)
+    assert [vector_access.scattered(each) for each in (at, source)] == [True, False]
     values = [
         vector_access.gather(frame, A, element, at, 0, mask),
         vector_access.gather(frame, A, element, at, 2, mask),

@@ -166,9 +166,8 @@ def test_other_operands_are_transposed_with_a_tile() -> None:
     # Not of another shape, nor where rows are not whole.
     assert not any(each.startswith("S_in") for each in stages_of(schedule))
     short = layer((1, 4, 6, 16), Tile(16, 2, 3))
-    assert not any(
-        "_in_" in each for each in stages_of(schedule_packed_conv2d(short, with_residual(short)))
-    )
+    stages = stages_of(schedule_packed_conv2d(short, with_residual(short)))
+    assert not any("_in_" in name for name in stages)
     wide = layer((1, 4, 6, 16), Tile(32, 2, 7), weights=(32, 4, 3, 3))
     nested = nest(schedule_packed_conv2d(wide, with_residual(wide)), copy)
     assert nested == "task:2p column:2 d0:1 d2:2u vector:2u l:16v d3:7u"

@@ -71,7 +71,7 @@ def test_constants_and_variables() -> None:
 
 def test_elements() -> None:
     """Terms of zero are left out, and factors of one."""
-    elements = {
+    elements: dict[tuple[Expr, Expr], str] = {
         (FIRST, SECOND): "A[i0 * 8 + j0]",
         (FIRST, index(0)): "A[i0 * 8]",
         (index(0), SECOND): "A[j0]",

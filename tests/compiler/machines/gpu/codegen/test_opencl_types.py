@@ -36,7 +36,18 @@ from tandem.compiler.machines.gpu.codegen.opencl_types import (
     wrapped,
 )
 
-_INTEGERS = (INT4, UINT4, INT8, UINT8, INT16, UINT16, INT32, UINT32, INT64, UINT64)
+_INTEGERS: tuple[DType, ...] = (
+    INT4,
+    UINT4,
+    INT8,
+    UINT8,
+    INT16,
+    UINT16,
+    INT32,
+    UINT32,
+    INT64,
+    UINT64,
+)
 _INTEGERS += tuple(DType(kind, bits) for kind in (Kind.INT, Kind.UINT) for bits in (3, 33))
 
 

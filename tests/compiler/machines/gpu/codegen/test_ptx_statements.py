@@ -31,7 +31,13 @@ from tandem.compiler.machines.cpu.codegen.frame import Frame
 from tandem.compiler.machines.gpu.codegen.ptx_statements import emit
 from tandem.compiler.machines.gpu.intrinsics import DOT_PRODUCTS
 from tandem.compiler.machines.gpu.launch import SHARED, WAIT
-from tests.support.compiler.machines.cpu.emitted import SSE, frame_of, opcodes, run_emitted
+from tests.support.compiler.machines.cpu.emitted import (
+    SSE,
+    frame_of,
+    instructions,
+    opcodes,
+    run_emitted,
+)
 
 SIZE = 12
 A, OUT = Buffer("A", (SIZE,), INT32), Buffer("out", (SIZE,), INT32)
@@ -115,12 +121,7 @@ def test_extents() -> None:
         (COUNT, 64, 2),
     ):
         frame = emitted(loop(FIRST, extent, store))
-        (phi,) = (
-            each
-            for block in frame.builder.function.blocks
-            for each in block.instructions
-            if each.opname == "phi"
-        )
+        (phi,) = (each for each in instructions(frame) if each.opname == "phi")
         assert str(phi.type) == f"i{bits}"
         assert opcodes(frame).count("icmp") == tests
     for n in (0, 1, 5):

@@ -77,7 +77,7 @@ def program(left: DType, right: DType, steps: int = 1, shift: int = 0) -> GpuPro
         ),
     )
 
-    def each(body: Any) -> Stmt:
+    def for_sums(body: Any) -> Stmt:
         def row(i: Var) -> Stmt:
             return loop("j", 2, lambda j: body(i, j), LoopKind.UNROLLED)
 
@@ -89,9 +89,9 @@ def program(left: DType, right: DType, steps: int = 1, shift: int = 0) -> GpuPro
             copied(a, near_a, terms),
             copied(b, near_b, terms // 2),
             WAIT,
-            each(lambda i, j: Store(sums, (i, j), start)),
+            for_sums(lambda i, j: Store(sums, (i, j), start)),
             *[invoke] * steps,
-            each(lambda i, j: Store(out, (ROW * 2 + i, COLUMN * 2 + j), Load(sums, (i, j)))),
+            for_sums(lambda i, j: Store(out, (ROW * 2 + i, COLUMN * 2 + j), Load(sums, (i, j)))),
         )
     )
     grid = Grid(1, 32, (near_a, near_b), Alloc(sums, work))

@@ -27,6 +27,7 @@ from tandem.compiler.te import (
     sum,
 )
 from tandem.compiler.te.schedule import Schedule
+from tandem.compiler.te.tensor import Reduction
 from tandem.compiler.te.tree import allocated
 from tests.support.compiler.te.nests import nest, stages_of
 from tests.support.compiler.te.schedules import random_inputs
@@ -58,7 +59,7 @@ def product_of(left: Tensor, right: Tensor) -> tuple[Tensor, Product]:
     columns, kind = right.shape[2], FLOAT32 if left.dtype == FLOAT32 else INT32
     k = reduce_axis(terms, "k")
 
-    def element(b: Expr, m: Expr, n: Expr) -> Expr:
+    def element(b: Expr, m: Expr, n: Expr) -> Reduction:
         return sum(cast(left[b, m, k], kind) * cast(right[b, k, n], kind), axis=k)
 
     types = left.dtype, right.dtype

@@ -50,8 +50,8 @@ def instructions(frame: Frame) -> list[Any]:
 def opcodes(frame: Frame) -> list[str]:
     """The names of all instructions so far; of calls, those of the functions."""
     return [
-        each.callee.name if isinstance(each, ir.CallInstr) else each.opname
-        for each in instructions(frame)
+        made.callee.name if isinstance(made, ir.CallInstr) else made.opname
+        for made in instructions(frame)
     ]
 
 

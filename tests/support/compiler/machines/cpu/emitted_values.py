@@ -46,7 +46,9 @@ def opened(target: CpuTarget = SSE, lanes: int | None = None, base: int | str = 
     frame.ranges |= {"i": Interval(0, 60), "j": Interval(0, 59), "u": Interval(3, 3)}
     if lanes is not None:
         frame.lanes, frame.active = lanes, (True,) * lanes
-        frame.bindings["l"] = LaneVar(frame.bindings.get(base, base), lanes)
+        frame.bindings["l"] = LaneVar(
+            base if isinstance(base, int) else frame.bindings[base], lanes
+        )
         frame.ranges["l"] = Interval(0, 60)
     return frame
 
