@@ -229,5 +229,3 @@ def test_numbers() -> None:
     # As float32 has it: LLVM refuses others.
     assert builder.number(0.1).constant[0].constant == float(np.float32(0.1))
     assert str(builder.integer(-1)) == "<2 x i32> <i32 -1, i32 -1>"
-    with pytest.raises(AttributeError):
-        builder.number("1.0").type  # noqa: B018
