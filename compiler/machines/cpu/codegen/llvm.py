@@ -52,7 +52,7 @@ def constant(kind: Any, value: Any) -> Any:
         return _scalar(kind, value)
     if isinstance(value, Sequence):
         return ir.Constant(kind, [_scalar(kind.element, each) for each in value])
-    # None is `zeroinitializer`, which is shorter text; -0.0 is no zero.
+    # None is `0.0`, which is shorter text than the bits of a float; -0.0 is no such zero.
     zero = value == 0 and str(value)[0] != "-"
     return ir.Constant(kind, None if zero else [_scalar(kind.element, value)] * kind.count)
 
