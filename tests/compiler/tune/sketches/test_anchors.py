@@ -12,8 +12,8 @@ from tandem.compiler.te.tree import allocated
 from tandem.compiler.tune.sketches.anchor_tiles import Anchor
 from tandem.compiler.tune.sketches.anchors import anchor_of, tile_anchor
 from tandem.compiler.tune.sketches.builder import Builder
+from tests.support.compiler.te.nests import nest, stages_of
 from tests.support.compiler.te.schedules import agree, matmul
-from tests.support.compiler.tune.nests import nests
 from tests.support.compiler.tune.sketches import built
 
 Options = dict[str, list[Setting]]
@@ -31,7 +31,8 @@ def tiled(
     assert anchor is not None, "it is worth a tile"
     tile_anchor(builder, anchor)
     agree(builder.schedule, start)
-    return builder, nests(builder.program), asked
+    loops = {stage: nest(builder.schedule, stage) for stage in stages_of(builder.schedule)}
+    return builder, loops, asked
 
 
 def clipped(rows: int, columns: int, terms: int) -> Tensor:
@@ -95,9 +96,9 @@ def test_stages_that_do_not_follow(which: str) -> None:
 def test_a_tile_of_registers() -> None:
     builder, loops, asked = tiled(clipped(6, 16, 32), s0__tile__1=8, s0__tile__0=2)
     assert loops == {
-        "C_init": "out.x:2S out.y:3S i:2U j:8V",
-        "C": "out.x:2S out.y:3S k:32S i:2U j:8V",
-        "out": "x:2S y:3S y_t:2U x_t:8V",
+        "C_init": "x:2 y:3 i:2u j:8v",
+        "C": "x:2 y:3 k:32 i:2u j:8v",
+        "out": "x:2 y:3 y_t:2u x_t:8v",
     }
     assert builder.owners == {"C": "out", "C_init": "out", "out": "out"}
     assert list(asked)[:3] == ["s0.tile.1", "s0.tile.0", "s0.block"]
@@ -109,7 +110,7 @@ def test_a_tile_of_registers() -> None:
 def test_the_names_of_a_copys_decisions() -> None:
     builder, loops, asked = tiled(matmul(6, 16, 32))
     assert builder.owners == {"C_sums": "C", "C_sums_init": "C", "C": "C"}
-    assert loops["C"] == "j:4S i:6S i_t:1U j_t:4V"
+    assert loops["C"] == "j:4 i:6 i_t:1u j_t:4v"
     assert {name.rsplit(".", 1)[0] for name in asked} >= {"s0.sums", "s0.sums.tile"}
 
 
@@ -119,11 +120,11 @@ def test_what_is_known_is_packed_for_vectors_of_another_axis() -> None:
     builder, loops, asked = tiled(clipped(8, 8, 8), "A", **choice)
     assert asked["s0.lanes"] == ["i", "j"]
     assert loops == {
-        "A_packed": "d0:8S d1:8S",
-        "C_init": "out.x:2S out.y:2S j:4U i:4V",
-        "C": "out.x:2S out.y:2S k:8S j:4U i:4V",
-        "out_tile": "out.x:2S out.y:2S x:4U y:4V",
-        "out": "x:2S y:2S x_t:4V y_t:4U",
+        "A_packed": "d0:8 d1:8",
+        "C_init": "x:2 y:2 j:4u i:4v",
+        "C": "x:2 y:2 k:8 j:4u i:4v",
+        "out_tile": "x:2 y:2 x:4u y:4v",
+        "out": "x:2 y:2 x_t:4v y_t:4u",
     }
     assert builder.owners["out_tile"] == "out"
     assert builder.owners["A_packed"] == "A_packed"
@@ -136,7 +137,7 @@ def test_what_is_known_is_packed_for_vectors_of_another_axis() -> None:
 def test_copies_of_what_a_tile_reads() -> None:
     choice: dict[str, Setting] = {"s0__tile__1": 8, "s0__tile__0": 2, "s0__innermost": 1}
     builder, loops, asked = tiled(clipped(6, 16, 32), s0__read__a0=1, **choice)
-    assert loops["A_read"] == "out.y:3S out.x:2S d0:2S d1:32V"
+    assert loops["A_read"] == "y:3 x:2 d0:2 d1:32v"
     assert asked["s0.a0.copy.unroll"] == [0, 1]
     assert builder.owners["A_read"] == "out"
     assert allocated(builder.program.body)["A_read"].shape == (6, 32)

@@ -10,15 +10,15 @@ from tandem.compiler.te.knobs import Setting
 from tandem.compiler.te.schedule import Schedule
 from tandem.compiler.tune.sketches.loops import schedule_loops
 from tandem.compiler.tune.sketches.rules import SketchRules
+from tests.support.compiler.te.nests import nest
 from tests.support.compiler.te.schedules import agree, matmul
-from tests.support.compiler.tune.nests import nest
 from tests.support.compiler.tune.sketches import built
 
 ANY_ORDER = SketchRules(128, 16, reassociate=True)
 
 
 def scheduled(
-    tensor: Tensor, rules: SketchRules | None = None, **values: Setting
+    tensor: Tensor, rules: SketchRules | None = None, /, **values: Setting
 ) -> tuple[str, dict[str, list[Setting]]]:
     """The loops of a tensor's stage after decisions, and the options that there were; the program
     computes what it did."""
@@ -26,7 +26,7 @@ def scheduled(
     builder, asked = built(start, rules, **values)
     schedule_loops(builder, tensor.name)
     agree(builder.schedule, start)
-    return nest(builder.program, tensor.name), asked
+    return nest(builder.schedule, tensor.name), asked
 
 
 def doubled(rows: int, columns: int) -> Tensor:
@@ -60,19 +60,19 @@ def of_boxes(rows: int, height: int, width: int) -> Tensor:
 @pytest.mark.parametrize(
     ("tensor", "values", "loops", "options"),
     [
-        (doubled(6, 8), {}, "i:6S j:8V", {"s0.unroll": [0, 1]}),
-        (doubled(6, 8), {"s0__unroll": 1}, "i:6U j:8V", {"s0.unroll": [0, 1]}),
-        (doubled(8, 4), {"s0__unroll": 1}, "i:8U j:4V", {"s0.unroll": [0, 1]}),
+        (doubled(6, 8), {}, "i:6 j:8v", {"s0.unroll": [0, 1]}),
+        (doubled(6, 8), {"s0__unroll": 1}, "i:6u j:8v", {"s0.unroll": [0, 1]}),
+        (doubled(8, 4), {"s0__unroll": 1}, "i:8u j:4v", {"s0.unroll": [0, 1]}),
         # What is not short is not written out.
-        (doubled(9, 8), {"s0__unroll": 1}, "i:9S j:8V", {}),
+        (doubled(9, 8), {"s0__unroll": 1}, "i:9 j:8v", {}),
         # Loops of one iteration are none.
-        (doubled(1, 8), {"s0__unroll": 1}, "i:1S j:8V", {}),
-        (doubled(6, 1), {}, "i:6V j:1S", {}),
-        (doubled(2, 2), {}, "i:2S j:2V", {"s0.unroll": [0, 1]}),
-        (doubled(1, 1), {}, "i:1S j:1S", {}),
+        (doubled(1, 8), {"s0__unroll": 1}, "i:1 j:8v", {}),
+        (doubled(6, 1), {}, "i:6v j:1", {}),
+        (doubled(2, 2), {}, "i:2 j:2v", {"s0.unroll": [0, 1]}),
+        (doubled(1, 1), {}, "i:1 j:1", {}),
         # The last axis of a constant stride, if none has a stride of one everywhere.
-        (transposed(8, 6), {}, "i:8S j:6V", {"s0.unroll": [0, 1]}),
-        (scattered(4, 8), {}, "i:4S j:8S", {}),
+        (transposed(8, 6), {}, "i:8 j:6v", {"s0.unroll": [0, 1]}),
+        (scattered(4, 8), {}, "i:4 j:8", {}),
     ],
 )
 def test_stages_that_do_not_reduce(
@@ -89,7 +89,7 @@ def test_lanes_of_an_outer_axis() -> None:
     builder, asked = built(start.set_layout("t", ("1", "0")), s0__unroll=1)
     schedule_loops(builder, "t")
     agree(builder.schedule, start)
-    assert nest(builder.program, "t") == "j:4U i:6V"
+    assert nest(builder.schedule, "t") == "j:4u i:6v"
     assert asked == {"s0.unroll": [0, 1]}
 
 
@@ -105,7 +105,7 @@ def test_the_last_two_loops_of_an_axis_may_be_lanes() -> None:
 def test_lanes_of_results() -> None:
     """An axis along which neighbours are added becomes whole vectors."""
     loops, options = scheduled(matmul(6, 16, 5))
-    assert loops == "i:6S j:4S k:5S j_v:4V"
+    assert loops == "i:6 j:4 k:5 j_v:4v"
     assert options == {
         "s0.mode": ["lanes", "rows"],
         "s0.vector": [4, 8, 16],
@@ -113,20 +113,20 @@ def test_lanes_of_results() -> None:
         "s0.unroll": [1, 5],
     }
     loops, options = scheduled(matmul(4, 12, 5), s0__beside=4)
-    assert (loops, "s0.vector" in options) == ("i:1S j:3S k:5S i_u:4U j_v:4V", False)
+    assert (loops, "s0.vector" in options) == ("i:1 j:3 k:5 i_u:4u j_v:4v", False)
     assert options["s0.beside"] == [1, 2, 4]
     # No part of a vector: the axis is one.
     loops, options = scheduled(matmul(5, 6, 5))
-    assert (loops, "s0.vector" in options) == ("i:5S k:5S j:6V", False)
+    assert (loops, "s0.vector" in options) == ("i:5 k:5 j:6v", False)
     assert scheduled(matmul(6, 4, 1))[1]["s0.mode"] == ["lanes", "rows"]
     # Vectors of three elements are not worth it.
-    assert scheduled(matmul(6, 3, 8)) == ("i:6S j:3S k:8S", {})
+    assert scheduled(matmul(6, 3, 8)) == ("i:6 j:3 k:8", {})
 
 
 def test_results_beside_each_other() -> None:
     choice: dict[str, Setting] = {"s0__vector": 8, "s0__beside": 2, "s0__unroll": 4}
     loops, options = scheduled(matmul(6, 16, 8), **choice)
-    assert loops == "i:3S j:2S k:2S k_w:4U i_u:2U j_v:8V"
+    assert loops == "i:3 j:2 k:2 k_w:4u i_u:2u j_v:8v"
     # A term of two vectors is two statements.
     assert options["s0.unroll"] == [1, 2, 4, 8]
     few = SketchRules(128, 16, most_unrolled=8)
@@ -138,22 +138,22 @@ def test_results_beside_each_other() -> None:
 
 def test_rows() -> None:
     loops, options = scheduled(matmul(6, 16, 8), s0__mode="rows", s0__beside=8)
-    assert loops == "i:6S j:2S k:8S j_u:8U"
+    assert loops == "i:6 j:2 k:8 j_u:8u"
     assert options["s0.beside"] == [1, 2, 4, 8]
-    assert scheduled(totals(6, 3)) == ("i:6S k:3S", {"s0.beside": [1, 2]})
-    assert scheduled(totals(6, 3), s0__beside=2) == ("i:3S k:3S i_u:2U", {"s0.beside": [1, 2]})
-    assert scheduled(totals(1, 3)) == ("i:1S k:3S", {})
+    assert scheduled(totals(6, 3)) == ("i:6 k:3", {"s0.beside": [1, 2]})
+    assert scheduled(totals(6, 3), s0__beside=2) == ("i:3 k:3 i_u:2u", {"s0.beside": [1, 2]})
+    assert scheduled(totals(1, 3)) == ("i:1 k:3", {})
 
 
 def test_lanes_of_terms() -> None:
     """Sums of integers have any order; those of floats if it is said."""
-    assert scheduled(totals(6, 8, FLOAT32)) == ("i:6S k:8S", {"s0.beside": [1, 2]})
+    assert scheduled(totals(6, 8, FLOAT32)) == ("i:6 k:8", {"s0.beside": [1, 2]})
     wanted = {"s0.mode": ["terms", "rows"], "s0.vector": [4, 8, 16]}
-    assert scheduled(totals(6, 8, FLOAT32), ANY_ORDER) == ("i:6S k:2S k_v:4V", wanted)
-    assert scheduled(totals(6, 8)) == ("i:6S k:2S k_v:4V", wanted)
-    assert scheduled(totals(6, 4)) == ("i:6S k:4V", wanted)
-    assert scheduled(totals(6, 16), s0__vector=16) == ("i:6S k:16V", wanted)
-    assert scheduled(totals(6, 32), s0__vector=16) == ("i:6S k:2S k_v:16V", wanted)
+    assert scheduled(totals(6, 8, FLOAT32), ANY_ORDER) == ("i:6 k:2 k_v:4v", wanted)
+    assert scheduled(totals(6, 8)) == ("i:6 k:2 k_v:4v", wanted)
+    assert scheduled(totals(6, 4)) == ("i:6 k:4v", wanted)
+    assert scheduled(totals(6, 16), s0__vector=16) == ("i:6 k:16v", wanted)
+    assert scheduled(totals(6, 32), s0__vector=16) == ("i:6 k:2 k_v:16v", wanted)
     narrow = SketchRules(64, 16)
     _, options = scheduled(totals(6, 8), narrow)
     assert options["s0.vector"] == [2, 4, 8]
@@ -164,15 +164,15 @@ def test_terms_that_are_no_whole_vectors() -> None:
     builder, _ = built(start, s0__mode="terms", s0__vector=16)
     schedule_loops(builder, "t")
     agree(builder.schedule, start)
-    assert nest(builder.program, "t") == "i:6S k:2S k_v:16V"
-    assert nest(builder.program, "t_tail").endswith("k:5V")
+    assert nest(builder.schedule, "t") == "i:6 k:2 k_v:16v"
+    assert nest(builder.schedule, "t_tail").endswith("k:5v")
 
 
 def test_terms_of_several_axes() -> None:
     """The last one becomes vectors, around which the others are added."""
-    assert scheduled(of_boxes(2, 3, 8))[0] == "i:2S y:3S x:2S x_v:4V"
+    assert scheduled(of_boxes(2, 3, 8))[0] == "i:2 y:3 x:2 x_v:4v"
     # Of short axes the one that is longer, within the other.
     a = placeholder((2, 8, 3), INT32, "a")
     y, x = reduce_axis(8, "y"), reduce_axis(3, "x")
     columns = compute((2,), lambda i: sum(a[i, y, x], (y, x)), "t")
-    assert scheduled(columns)[0] == "i:2S y:8S x:3S"
+    assert scheduled(columns)[0] == "i:2 y:8 x:3"

@@ -26,7 +26,7 @@ class Decided(Chooser):
 
 
 def built(
-    start: Schedule, rules: SketchRules | None = None, **values: Setting
+    start: Schedule, rules: SketchRules | None = None, /, **values: Setting
 ) -> tuple[Builder, dict[str, list[Setting]]]:
     """A builder with decisions, `s0__tile` for `s0.tile`, and the options that it will be asked."""
     chooser = Decided({name.replace("__", "."): value for name, value in values.items()})
