@@ -9,14 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tandem.compiler.driver import build
+from tandem.compiler.driver.build import Backends
 from tandem.compiler.graph.constant import Constant
 from tandem.compiler.graph.operators import OPERATORS
 from tandem.compiler.graph.parser import parse_function
 from tandem.compiler.graph.syntax import REFERENCE
 from tandem.compiler.graph.types import TensorType
 from tandem.compiler.ir.dtypes import FLOAT4, INT2, INT4, INT8, UINT2, UINT4, DType
+from tandem.compiler.machines.cpu.backend import KernelBackend
 from tandem.compiler.machines.cpu.codegen import CpuTarget
 from tandem.compiler.machines.cpu.narrow_constants import is_narrow
+from tandem.compiler.machines.cpu.target import cpu
+from tandem.runtime.artifact import Provenance
 from tests.support.compiler.machines.cpu.compressed import compiled, run
 
 TYPES = [INT2, INT4, UINT2, UINT4, FLOAT4]
@@ -64,6 +69,25 @@ def test_gathered_rows(dtype: DType) -> None:
     (held,) = artifact.constants.values()
     assert held.dtype == np.uint8
     assert held.size == -(-50 * 33 * dtype.bits // 8)
+
+
+@pytest.mark.parametrize(("dtype", "sketched"), [(INT4, {"y"}), (INT8, {"r", "y"})], ids=str)
+def test_sketches_are_made_of_kernels_without_packed_constants(
+    dtype: DType, sketched: set[str]
+) -> None:
+    data = constant(dtype, (8, 64))
+    text = f"""func @f(i: int64[3]):
+  r = gather({data.type} @ {REFERENCE}{data.digest}, i)
+  c = cast(r, to=float32)
+  y = reduce_sum(c, axes=[1], keepdims=False)
+  return y
+"""
+    backends, target = Backends(), cpu(CpuTarget.host(1))
+    function = parse_function(text, OPERATORS, {data.digest: data})
+    build(function, [target], Provenance("f"), backends=backends)
+    backend = backends.of(target)
+    assert isinstance(backend, KernelBackend)
+    assert backend.calls.keys() == sketched
 
 
 def test_small_constants_and_bytes_stay() -> None:
