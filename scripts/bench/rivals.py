@@ -1,15 +1,16 @@
 """Sketches against TVM's MetaSchedule, operator by operator, on one thread and as many trials:
 
-    python -m tandem.scripts.bench.rivals --tvm TVM/bin/python [--trials N] [--only NAME ...]
-        [--results FILE]
+    python -m tandem.scripts.bench.rivals --tvm TVM/bin/python --results FOLDER [--trials N]
+        [--repeats N] [--only NAME ...]
 
 TVM has an environment of its own (`metaschedule` says how to make it): its packages do not get
 along with others. Each operator is an ONNX model of float32 (`sketches.OPERATORS`), compiled for
-this processor by both. The ratio is how many times as fast the sketches are. A row is the median
-over repeats, each with a seed of its own; trials that failed are counted.
+this processor by both, with a seed of its own in each repeat; trials that failed are counted. What
+both found runs alternately then. The ratio is how many times as fast the sketches are, the median
+of all rounds.
 
-With 200 trials and three repeats it takes hours: what is in the file of `--results` is not measured
-again, so that it can be stopped and go on.
+With 200 trials and three repeats it takes hours: what is in the folder is not done again, so that
+it can be stopped and go on.
 """
 
 from __future__ import annotations
@@ -18,156 +19,143 @@ import argparse
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import geometric_mean, median
-from tempfile import TemporaryDirectory
-from typing import Literal
+from typing import Any
 
-from tandem.scripts.bench.sketches import OPERATORS, Operator, compared, tasks_of
+from tandem.scripts.bench.sketches import OPERATORS, Operator, compared, seconds_of, tasks_of
 from tandem.scripts.tables import plain_console, plain_table, print_table
 from tandem.workbench.devices import Cpu
 
 SCRIPT = Path(__file__).with_name("metaschedule.py")
-
-Side = Literal["sketches", "MetaSchedule"]
-SIDES: tuple[Side, ...] = ("sketches", "MetaSchedule")
+ROUNDS = 5
+"""Rounds of a repeat in which one runs after the other."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tuned:
-    """What tuning an operator came to.
+class Settings:
+    """What results belong to: the trials of each kernel, and LLVM's name of the processor."""
+
+    trials: int
+    processor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """An operator that both tune with one seed; what is known of it lies in a folder.
 
     Attributes
     ----------
-    side
-        Who tuned it.
-    repeat
-        The seed.
-    seconds
-        Of a run; of MetaSchedule the lesser of a run of the whole model and of its kernels alone.
-    trials, failed
-        Trials of all kernels together, and how many of them could not be measured.
-    """
-
-    operator: str
-    side: Side
-    repeat: int
-    asked: int
-    processor: str
-    seconds: float
-    trials: int
-    failed: int
-    version: str = ""
-
-
-Measure = Callable[[Operator, int], Tuned]
-"""Tunes an operator with a seed."""
-
-
-def by_sketches(operator: Operator, trials: int, repeat: int) -> Tuned:
-    """An operator by sketches alone."""
-    device = Cpu(1)
-    kernels = compared(
-        operator.name, tasks_of(operator, device), device, trials, None, print, seed=repeat
-    )
-    return Tuned(
-        operator.name,
-        "sketches",
-        repeat,
-        trials,
-        device.machine.cpu,
-        sum(one.best for one in kernels),
-        sum(one.trials for one in kernels),
-        sum(one.failed for one in kernels),
-    )
-
-
-def by_metaschedule(
-    python: str, operator: Operator, trials: int, repeat: int, processor: str
-) -> Tuned:
-    """An operator by MetaSchedule.
-
-    Parameters
-    ----------
     python
         The Python of TVM's environment.
-    processor
-        LLVM's name of the processor.
-
-    Raises
-    ------
-    subprocess.CalledProcessError
-        It could not be compiled; what it printed is shown.
     """
-    with TemporaryDirectory() as folder:
-        model = Path(folder) / "operator.onnx"
-        operator.save(model)
-        arguments = ["--trials", str(trials), "--mcpu", processor, "--seed", str(repeat)]
+
+    operator: Operator
+    seed: int
+    settings: Settings
+    python: str
+    folder: Path
+
+    def _path(self, kind: str) -> Path:
+        name = "".join(each if each.isalnum() else "_" for each in self.operator.name)
+        return self.folder / f"{name}.{self.seed}.{kind}"
+
+    def _kept(self, kind: str, make: Callable[[], Any]) -> Any:
+        """What a file of the folder has, or is made now."""
+        path = self._path(kind)
+        if not path.exists():
+            found = json.dumps(make())
+            path.write_text(found)
+        return json.loads(path.read_text())
+
+    def _ask(self, *options: str) -> Any:
+        """What MetaSchedule's script prints last.
+
+        Raises
+        ------
+        subprocess.CalledProcessError
+            It failed; what it printed is shown.
+        """
+        model = self._path("onnx").resolve()
+        if not model.exists():
+            self.operator.save(model)
+        library = self._path("so").resolve()
         done = subprocess.run(
-            [python, str(SCRIPT), str(model), *arguments],
-            cwd=folder,
+            [self.python, str(SCRIPT), str(model), str(library), *options],
+            cwd=self.folder,
             stdout=subprocess.PIPE,
             text=True,
             check=True,
         )
-    found = json.loads(done.stdout.splitlines()[-1])
-    return Tuned(
-        operator.name,
-        "MetaSchedule",
-        repeat,
-        trials,
-        processor,
-        min(found["seconds"], found["kernels"]),
-        found["trials"],
-        found["failed"],
-        found["version"],
-    )
+        return json.loads(done.stdout.splitlines()[-1])
+
+    def rival(self) -> Any:
+        """MetaSchedule's trials, and how many failed; it writes a library. Raises as `_ask`."""
+        options = ["--trials", str(self.settings.trials), "--mcpu", self.settings.processor]
+        return self._kept("rival", lambda: self._ask(*options, "--seed", str(self.seed)))
+
+    def own(self) -> Any:
+        """The sketches' trials, how many failed, and the best decisions for each kernel."""
+
+        def tuned() -> object:
+            device = Cpu(1)
+            tasks = tasks_of(self.operator, device)
+            name, trials = self.operator.name, self.settings.trials
+            kernels = compared(name, tasks, device, trials, None, print, self.seed)
+            return {
+                "trials": sum(one.trials for one in kernels),
+                "failed": sum(one.failed for one in kernels),
+                "choices": [{**one.choice} for one in kernels],
+            }
+
+        return self._kept("own", tuned)
+
+    def seconds(self) -> list[tuple[float, float]]:
+        """Seconds of a run by sketches and by MetaSchedule, round by round. Raises as `_ask`."""
+        choices = self.own()["choices"]
+        self.rival()
+
+        def rounds() -> object:
+            device = Cpu(1)
+            tasks = tasks_of(self.operator, device)
+            found = []
+            for _ in range(ROUNDS):
+                own = sum(map(seconds_of(device), tasks, choices))
+                found.append((own, self._ask()["seconds"]))
+            return found
+
+        return [(own, other) for own, other in self._kept("seconds", rounds)]
 
 
-@dataclass(frozen=True, slots=True)
-class Results:
-    """What was measured before, and what is measured now.
+def checked(folder: Path, settings: Settings) -> None:
+    """Make a folder of results, or see that its results are of these settings.
 
-    Attributes
-    ----------
-    path
-        A file of one line of JSON each, which grows; None for none.
+    Raises
+    ------
+    ValueError
+        They are not.
     """
-
-    path: Path | None
-    trials: int
-    processor: str
-
-    def known(self) -> list[Tuned]:
-        """What the file has of as many trials on this processor."""
-        if self.path is None or not self.path.exists():
-            return []
-        found = (Tuned(**json.loads(line)) for line in self.path.read_text().splitlines())
-        return [one for one in found if (one.asked, one.processor) == (self.trials, self.processor)]
-
-    def get(self, operator: Operator, side: Side, repeat: int, measure: Measure) -> Tuned:
-        """What is known, or what is measured now."""
-        for one in self.known():
-            if (one.operator, one.side, one.repeat) == (operator.name, side, repeat):
-                return one
-        found = measure(operator, repeat)
-        if self.path is not None:
-            with self.path.open("a") as file:
-                file.write(json.dumps(asdict(found)) + "\n")
-        return found
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "settings.json"
+    wanted = asdict(settings)
+    if not path.exists():
+        path.write_text(json.dumps(wanted))
+    elif json.loads(path.read_text()) != wanted:
+        raise ValueError(f"{folder} has results of {path.read_text()}, and {wanted} are asked for")
 
 
-def row(ours: Sequence[Tuned], theirs: Sequence[Tuned]) -> tuple[float, tuple[str, ...]]:
-    """The ratio of an operator, and the cells of its row, from repeats of both sides."""
-    ratio = median(other.seconds / own.seconds for own, other in zip(ours, theirs, strict=True))
+def row(repeats: list[Repeat]) -> tuple[float, tuple[str, ...]]:
+    """The ratio of an operator, and the cells of its row."""
+    rounds = [pair for one in repeats for pair in one.seconds()]
+    ratio = median(other / own for own, other in rounds)
     cells = (
-        ours[0].operator,
-        f"{median(one.seconds for one in ours) * 1e6:,.1f} us",
-        str(sum(one.failed for one in ours)),
-        f"{median(one.seconds for one in theirs) * 1e6:,.1f} us",
-        str(sum(one.failed for one in theirs)),
+        repeats[0].operator.name,
+        f"{median(own for own, _ in rounds) * 1e6:,.1f} us",
+        str(sum(one.own()["failed"] for one in repeats)),
+        f"{median(other for _, other in rounds) * 1e6:,.1f} us",
+        str(sum(one.rival()["failed"] for one in repeats)),
         f"{ratio:.2f}",
     )
     return ratio, cells
@@ -177,30 +165,29 @@ def main() -> int:
     """Compare, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tvm", required=True, help="the Python of TVM's environment")
+    parser.add_argument(
+        "--results", required=True, type=Path, help="a folder, made or gone on with"
+    )
     parser.add_argument("--trials", type=int, default=200)
     parser.add_argument("--repeats", type=int, default=3)
     names = [operator.name for operator in OPERATORS]
     parser.add_argument("--only", nargs="*", choices=names, default=names)
-    parser.add_argument("--results", type=Path, help="keeps what is measured, and is gone on with")
     asked = parser.parse_args()
-    processor = Cpu(1).machine.cpu
-    results = Results(asked.results, asked.trials, processor)
-    measures: dict[Side, Measure] = {
-        "sketches": lambda operator, seed: by_sketches(operator, asked.trials, seed),
-        "MetaSchedule": lambda operator, seed: by_metaschedule(
-            asked.tvm, operator, asked.trials, seed, processor
-        ),
-    }
+    settings = Settings(asked.trials, Cpu(1).machine.cpu)
+    try:
+        checked(asked.results, settings)
+    except ValueError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
     table = plain_table(("operator",), ("sketches", "failed", "MetaSchedule", "failed", "ratio"))
     ratios = []
     for operator in OPERATORS:
         if operator.name not in asked.only:
             continue
-        found: dict[Side, list[Tuned]] = {side: [] for side in SIDES}
-        for repeat in range(asked.repeats):
-            for side in SIDES:
-                found[side].append(results.get(operator, side, repeat, measures[side]))
-        ratio, cells = row(found["sketches"], found["MetaSchedule"])
+        seeds = range(asked.repeats)
+        ratio, cells = row(
+            [Repeat(operator, seed, settings, asked.tvm, asked.results) for seed in seeds]
+        )
         ratios.append(ratio)
         table.add_row(*cells)
         print(*cells, sep="  ", flush=True)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
 from pathlib import Path
@@ -25,7 +25,10 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from tandem.api.tensor_tuning import tensor_task
+from tandem.compiler.machines.cpu.templates.winograd import WinogradOnCpu
+from tandem.compiler.plan.planner import Plan, Planner
 from tandem.compiler.te import Tensor
+from tandem.compiler.te.knobs import Choice
 from tandem.compiler.tune.run import Options
 from tandem.compiler.tune.run import tune as run_tuner
 from tandem.compiler.tune.tasks import Task
@@ -33,10 +36,14 @@ from tandem.scripts.bench.own_expressions import EXPRESSIONS
 from tandem.scripts.tables import plain_console, plain_table, print_table
 from tandem.workbench.devices import Cpu
 from tandem.workbench.measurers.compared_on_cpu import compared_alone
-from tandem.workbench.measurers.sketches_on_cpu import SketchTask, sketch_search
+from tandem.workbench.measurers.on_cpu import alternate
+from tandem.workbench.measurers.sketches_on_cpu import SketchTask, layer_of, sketch_search
 from tandem.workbench.models import ModelOptions, prepared_network
 from tandem.workbench.pools.open_pool import open_pool
 from tandem.workbench.tuning import NetworkTuning, starting_records
+
+_WINOGRAD = WinogradOnCpu.name
+_ROUNDS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +143,11 @@ class Compared:
         How many times as fast the sketch is.
     failed
         Trials that could not be measured.
+    choice
+        The decisions of the best sketch.
+    direct
+        Where the own schedule is Winograd's, which has other sums: seconds of the template with the
+        expression's own sums, and the ratio to it.
     """
 
     name: str
@@ -146,6 +158,8 @@ class Compared:
     best: float
     ratio: float
     seconds: float
+    choice: Choice
+    direct: tuple[float, float] | None = None
 
 
 def tasks_of(operator: Operator, device: Cpu) -> Sequence[Task]:
@@ -189,7 +203,10 @@ def compared(
             continue
         choice = done.tuning.candidates.choice(best.row)
         default, sketch = compared_alone(device.machine)(task, choice)
-        ratios = [one / other for one, other in zip(default, sketch, strict=True)]
+        direct = None
+        if task.plan is not None and task.plan.template.name == _WINOGRAD:
+            own, beside = compared_alone(device.machine)(_with_own_sums(task, task.plan), choice)
+            direct = median(own), _ratio(own, beside)
         found.append(
             Compared(
                 name,
@@ -198,11 +215,35 @@ def compared(
                 sum(not np.isfinite(trial.outcome.cost) for trial in done.tuning.trials),
                 median(default),
                 median(sketch),
-                median(ratios),
+                _ratio(default, sketch),
                 monotonic() - begun,
+                choice,
+                direct,
             )
         )
     return found
+
+
+def seconds_of(device: Cpu) -> Callable[[Task, Choice], float]:
+    """Seconds of a kernel with decisions of a sketch, the median of some runs."""
+
+    def seconds(task: Task, choice: Choice) -> float:
+        layer = layer_of(device.machine, task)
+        return float(np.median(alternate(layer, [choice], _ROUNDS)))
+
+    return seconds
+
+
+def _ratio(own: Sequence[float], sketch: Sequence[float]) -> float:
+    return median(one / other for one, other in zip(own, sketch, strict=True))
+
+
+def _with_own_sums(task: SketchTask, plan: Plan) -> SketchTask:
+    """The task beside the first template that does not transform what it adds."""
+    target = task.target
+    templates = tuple(each for each in target.templates if each.name != _WINOGRAD)
+    direct = Planner(replace(target, templates=templates)).layer(plan.found.call)
+    return replace(task, plan=direct)
 
 
 def _own_task(make: Callable[[], Tensor], device: Cpu) -> Sequence[Task]:
@@ -228,12 +269,15 @@ def main() -> None:
     for name in asked.only:
         for one in compared(name, made[name](), device, asked.trials, asked.records, print):
             ratios.append(one.ratio)
-            row = (
-                *(one.name, one.template, str(one.trials), str(one.failed)),
-                *(f"{one.default * 1e6:,.1f} us", f"{one.best * 1e6:,.1f} us", f"{one.ratio:.2f}"),
-            )
-            print(*row, f"{one.seconds:.0f} s", sep="  ", flush=True)
-            table.add_row(*row)
+            beside = [(one.template, one.default, one.ratio)]
+            beside += [] if one.direct is None else [("its own sums", *one.direct)]
+            for own, seconds, ratio in beside:
+                row = (
+                    *(one.name, own, str(one.trials), str(one.failed)),
+                    *(f"{seconds * 1e6:,.1f} us", f"{one.best * 1e6:,.1f} us", f"{ratio:.2f}"),
+                )
+                print(*row, f"{one.seconds:.0f} s", sep="  ", flush=True)
+                table.add_row(*row)
     print_table(plain_console(), table)
     if ratios:
         print(f"geometric mean {geometric_mean(ratios):.2f}, least {min(ratios):.2f}")

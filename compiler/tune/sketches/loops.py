@@ -86,19 +86,21 @@ def _reduce(builder: Builder, stage: str, block: Block) -> None:
     loops, terms = _inner(builder, stage, block), list(reduced(block))
     extents = loop_extents(builder.program, stage)
     free = is_reassociable(block) or builder.rules.reassociate
-    contiguous = [axis for axis in loops if extents[axis] >= _FEW and _along(block, axis) <= {0, 1}]
+    long = [axis for axis in loops if extents[axis] >= _FEW]
+    contiguous = [axis for axis in long if _along(block, axis) <= {0, 1}]
+    strided = [axis for axis in long if None not in _along(block, axis)]
     last = [
         axis
         for axis in terms
         if extents[axis] >= _FEW and free and strides(accesses(block), axis) <= {0, 1}
     ]
     modes: list[Setting] = []
-    modes += ["lanes"] if contiguous else []
+    modes += ["lanes"] if strided else []
     modes += ["terms"] if last else []
     modes += ["rows"] if loops else []
     match str(builder.choose(f"{label}.mode", modes or ["plain"])):
         case "lanes":
-            _in_lanes(builder, stage, block, loops, contiguous)
+            _in_lanes(builder, stage, block, loops, contiguous or strided)
         case "terms":
             _along_terms(builder, stage, terms, last[-1], extents[last[-1]], block)
         case "rows":
@@ -108,36 +110,44 @@ def _reduce(builder: Builder, stage: str, block: Block) -> None:
 
 
 def _in_lanes(
-    builder: Builder, stage: str, block: Block, loops: list[str], contiguous: list[str]
+    builder: Builder, stage: str, block: Block, loops: list[str], possible: list[str]
 ) -> None:
-    """Keep results in the lanes of vectors, and some vectors side by side."""
+    """Keep results in the lanes of vectors, and some vectors side by side. What whole vectors leave
+    of a loop is a vector of its own."""
     label = builder.labels.get(stage, stage)
-    vector = str(builder.choose(f"{label}.lanes", contiguous[-2:]))
+    vector = str(builder.choose(f"{label}.lanes", possible[-2:]))
     lanes = max(1, builder.rules.register_bits // widest_bits(block))
     extents = loop_extents(builder.program, stage)
-    sizes = [count * lanes for count in (1, 2, 4) if extents[vector] % (count * lanes) == 0]
-    size = builder.number(f"{label}.vector", sizes or [extents[vector]])
+    extent = extents[vector]
+    sizes = [count * lanes for count in (1, 2, 4) if count * lanes <= extent]
+    size = builder.number(f"{label}.vector", sizes or [extent])
     others = [axis for axis in loops if axis != vector]
-    schedule, inner, around = builder.schedule, [], list(others)
+    schedule, inner = builder.schedule, []
     if others:
         options = [n for n in (1, 2, 4) if extents[others[-1]] % n == 0]
         side = builder.number(f"{label}.beside", options)
         if side > 1:
             inner.append(f"{others[-1]}_u")
             schedule = schedule.split(stage, others[-1], side, (others[-1], inner[0]))
-    if size < extents[vector]:
-        schedule = schedule.split(stage, vector, size, (vector, f"{vector}_v"))
-        around.append(vector)
-        vector = f"{vector}_v"
-    builder.schedule = schedule
+    builder.schedule = schedule.reorder(stage, *others, vector, *reduced(block), *inner)
     terms, written = write_out_terms(
         builder, label, stage, list(reduced(block)), extents, max(1, size // lanes)
     )
-    schedule = builder.schedule
-    schedule = schedule.reorder(stage, *around, *terms, *inner, vector)
-    for axis in (*written, *inner):
-        schedule = schedule.unroll(stage, axis)
-    builder.schedule = schedule.vectorize(stage, vector).decompose_reduction(stage, terms[0])
+    schedule, whole = builder.schedule, extent - extent % size
+    parts = [(stage, whole)]
+    if whole < extent:
+        schedule = schedule.partition(stage, vector, whole)
+        parts.append((f"{stage}_tail", extent - whole))
+    for part, count in parts:
+        order = [*terms, *inner, vector]
+        if count > size:
+            schedule = schedule.split(part, vector, size, (vector, f"{vector}_v"))
+            order = [vector, *terms, *inner, f"{vector}_v"]
+        schedule = schedule.reorder(part, *order)
+        for axis in (*written, *inner):
+            schedule = schedule.unroll(part, axis)
+        schedule = schedule.vectorize(part, order[-1]).decompose_reduction(part, terms[0])
+    builder.schedule = schedule
 
 
 def _along_terms(

@@ -10,40 +10,41 @@ from pathlib import Path
 
 import pytest
 
-from tandem.scripts.bench.rivals import SCRIPT, Results, Tuned, by_metaschedule, by_sketches, row
+from tandem.scripts.bench.rivals import ROUNDS, SCRIPT, Repeat, Settings, checked, row
 from tandem.scripts.bench.sketches import Operator
 
 SMALL = Operator("product", "MatMul", ((4, 8), (8, 16)))
-ONE = Tuned("product", "MetaSchedule", 3, 7, "znver4", 2e-6, 7, 1, "1")
+SETTINGS = Settings(7, "znver4")
 
 
-def python_that(folder: Path, body: str) -> str:
-    """A program in place of TVM's Python, which gets the same arguments."""
+def repeat_with(folder: Path, body: str) -> Repeat:
+    """A repeat with a program in place of TVM's Python, which gets the same arguments."""
     program = folder / "python"
     program.write_text(f"#!{sys.executable}\nimport json, sys\n{body}\n")
     program.chmod(0o755)
-    return str(program)
+    return Repeat(SMALL, 3, SETTINGS, str(program), folder)
 
 
-@pytest.mark.parametrize(("seconds", "kernels"), [(2e-6, 3e-6), (3e-6, 2e-6)])
-def test_the_script_is_run_on_a_model_by_the_other_python(
-    tmp_path: Path, seconds: float, kernels: float
-) -> None:
-    python = python_that(
+def test_the_script_tunes_a_model_by_the_other_python(tmp_path: Path) -> None:
+    one = repeat_with(
         tmp_path,
-        "import onnx; model = onnx.load(sys.argv[2])\n"
+        "import onnx; model = onnx.load(sys.argv[2]); open(sys.argv[3], 'w').close()\n"
         "print('tuning')\n"
-        f"print(json.dumps({{'seconds': {seconds}, 'kernels': {kernels},"
-        " 'trials': int(sys.argv[4]), 'failed': 1,"
-        " 'version': model.graph.node[0].op_type + sys.argv[6] + sys.argv[8]}))",
+        "print(json.dumps([model.graph.node[0].op_type, *sys.argv[4:]]))",
     )
-    found = by_metaschedule(python, SMALL, 7, 3, "znver4")
-    assert found == replace(ONE, version="MatMulznver43"), "the lesser of both times"
+    wanted = ["MatMul", "--trials", "7", "--mcpu", "znver4", "--seed", "3"]
+    assert one.rival() == wanted
+    assert (tmp_path / "product.3.so").exists()
+    Path(one.python).unlink()
+    assert one.rival() == wanted, "kept"
+    with pytest.raises(FileNotFoundError):
+        replace(one, seed=4).rival()
 
 
 def test_what_fails_there_fails_here(tmp_path: Path) -> None:
     with pytest.raises(subprocess.CalledProcessError):
-        by_metaschedule(python_that(tmp_path, "sys.exit(3)"), SMALL, 1, 0, "znver4")
+        repeat_with(tmp_path, "sys.exit(3)").rival()
+    assert not (tmp_path / "product.3.rival").exists()
 
 
 def test_the_script_says_what_it_takes_without_tvm() -> None:
@@ -54,31 +55,39 @@ def test_the_script_says_what_it_takes_without_tvm() -> None:
     assert json.dumps("tandem") not in SCRIPT.read_text()
 
 
-def test_sketches_are_tuned_alone() -> None:
-    found = by_sketches(SMALL, 2, 0)
-    assert (found.operator, found.side, found.repeat, found.trials) == ("product", "sketches", 0, 2)
-    assert 0 < found.seconds < 1
+def test_what_both_found_runs_alternately(tmp_path: Path) -> None:
+    """A library is run without options; sketches are tuned and compiled."""
+    one = repeat_with(
+        tmp_path,
+        "known = {'seconds': 2.0} if len(sys.argv) == 4 else {'trials': 9, 'failed': 2}\n"
+        "print(json.dumps(known))",
+    )
+    one = replace(one, settings=Settings(2, "znver4"))
+    rounds = one.seconds()
+    assert len(rounds) == ROUNDS
+    assert all(0 < own < 1 and other == 2 for own, other in rounds)
+    assert (one.own()["trials"], one.own()["failed"], len(one.own()["choices"])) == (2, 0, 1)
 
 
-def test_what_is_kept_is_not_measured_again(tmp_path: Path) -> None:
-    results = Results(tmp_path / "results.jsonl", 7, "znver4")
-    assert results.get(SMALL, "MetaSchedule", 3, lambda operator, repeat: ONE) == ONE
-
-    def again(operator: Operator, repeat: int) -> Tuned:
-        raise AssertionError("measured again")
-
-    assert results.get(SMALL, "MetaSchedule", 3, again) == ONE
-    for other in (replace(results, trials=8), replace(results, processor="znver3")):
-        with pytest.raises(AssertionError, match="measured again"):
-            other.get(SMALL, "MetaSchedule", 3, again)
-    for side, repeat in (("sketches", 3), ("MetaSchedule", 2)):
-        with pytest.raises(AssertionError, match="measured again"):
-            results.get(SMALL, side, repeat, again)
+def test_results_belong_to_settings(tmp_path: Path) -> None:
+    folder = tmp_path / "results"
+    checked(folder, SETTINGS)
+    checked(folder, SETTINGS)
+    for other in (replace(SETTINGS, trials=8), replace(SETTINGS, processor="znver3")):
+        with pytest.raises(ValueError, match="has results of"):
+            checked(folder, other)
 
 
-def test_a_row_is_the_median_over_repeats() -> None:
-    ours = [replace(ONE, seconds=seconds, failed=0) for seconds in (1.0, 0.5, 4.0)]
-    theirs = [replace(ONE, seconds=seconds) for seconds in (3.0, 1.0, 2.0)]
-    ratio, cells = row(ours, theirs)
+def test_a_row_is_the_median_over_repeats(tmp_path: Path) -> None:
+    repeats = [replace(repeat_with(tmp_path, ""), seed=seed) for seed in range(3)]
+    rounds = [[(1.0, 3.0)], [(0.5, 1.0)], [(4.0, 2.0)]]
+    for seed, pairs in enumerate(rounds):
+        for kind, found in {
+            "own": {"choices": [], "failed": 0},
+            "rival": {"failed": 1},
+            "seconds": pairs,
+        }.items():
+            (tmp_path / f"product.{seed}.{kind}").write_text(json.dumps(found))
+    ratio, cells = row(repeats)
     assert cells == ("product", "1,000,000.0 us", "0", "2,000,000.0 us", "3", "2.00")
     assert ratio == 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tandem.compiler.ir.dtypes import FLOAT32, INT32, DType
-from tandem.compiler.te import Tensor, compute, placeholder, reduce_axis, sum
+from tandem.compiler.te import Tensor, compute, max, placeholder, reduce_axis, sum
 from tandem.compiler.te.knobs import Setting
 from tandem.compiler.te.schedule import Schedule
 from tandem.compiler.tune.sketches.loops import schedule_loops
@@ -112,15 +112,50 @@ def test_lanes_of_results() -> None:
         "s0.beside": [1, 2],
         "s0.unroll": [1, 5],
     }
-    loops, options = scheduled(matmul(4, 12, 5), s0__beside=4)
-    assert (loops, "s0.vector" in options) == ("i:1 j:3 k:5 i_u:4u j_v:4v", False)
+    loops, options = scheduled(matmul(4, 7, 5), s0__beside=4)
+    assert (loops, "s0.vector" in options) == ("i:1 k:5 i_u:4u j:4v", False)
     assert options["s0.beside"] == [1, 2, 4]
-    # No part of a vector: the axis is one.
-    loops, options = scheduled(matmul(5, 6, 5))
-    assert (loops, "s0.vector" in options) == ("i:5 k:5 j:6v", False)
     assert scheduled(matmul(6, 4, 1))[1]["s0.mode"] == ["lanes", "rows"]
     # Vectors of three elements are not worth it.
-    assert scheduled(matmul(6, 3, 8)) == ("i:6 j:3 k:8", {})
+    assert scheduled(matmul(3, 3, 8)) == ("i:3 j:3 k:8", {})
+
+
+def test_results_that_are_no_whole_vectors() -> None:
+    """What is left of a loop is a vector of its own, with the same terms and rows."""
+    start = Schedule.of(matmul(4, 14, 8))
+    builder, asked = built(start, s0__vector=4, s0__beside=2, s0__unroll=2)
+    schedule_loops(builder, "C")
+    agree(builder.schedule, start)
+    assert asked["s0.vector"] == [4, 8]
+    assert nest(builder.schedule, "C") == "i:2 j:3 k:4 k_w:2u i_u:2u j_v:4v"
+    assert nest(builder.schedule, "C_tail") == "i:2 k:4 k_w:2u i_u:2u j:2v"
+    # Less than a vector is one.
+    narrow = SketchRules(512, 16)
+    assert scheduled(matmul(5, 6, 5), narrow)[0] == "i:5 k:5 j:6v"
+
+
+def windows(stride: int) -> Tensor:
+    """The greatest of three neighbours of a row."""
+    a, k = placeholder((2, 16 * stride + 2), FLOAT32, "a"), reduce_axis(3, "k")
+    return compute((2, 16), lambda i, j: max(a[i, j * stride + k], k), "t")
+
+
+def test_lanes_of_results_that_read_every_second_element() -> None:
+    """Lanes gather where no axis has neighbours everywhere."""
+    for stride in (1, 2):
+        loops, options = scheduled(windows(stride))
+        assert loops == "i:2 j:4 k:3 j_v:4v"
+        assert options["s0.mode"][0] == "lanes"
+        assert options["s0.vector"] == [4, 8, 16]
+    # Where an axis has neighbours everywhere, the lanes are along it.
+    a, k = placeholder((3, 64), FLOAT32, "a"), reduce_axis(3, "k")
+    columns = compute((16, 8), lambda i, j: max(a[k, i + j * 4], k), "t")
+    start = Schedule.of(compute((16, 8), lambda i, j: columns[i, j] + 1.0, "u"))
+    builder, asked = built(start.set_layout("t", ("1", "0")))
+    schedule_loops(builder, "t")
+    agree(builder.schedule, start)
+    assert "s0.lanes" not in asked
+    assert nest(builder.schedule, "t").endswith("i_v:4v")
 
 
 def test_results_beside_each_other() -> None:
@@ -140,22 +175,25 @@ def test_rows() -> None:
     loops, options = scheduled(matmul(6, 16, 8), s0__mode="rows", s0__beside=8)
     assert loops == "i:6 j:2 k:8 j_u:8u"
     assert options["s0.beside"] == [1, 2, 4, 8]
-    assert scheduled(totals(6, 3)) == ("i:6 k:3", {"s0.beside": [1, 2]})
-    assert scheduled(totals(6, 3), s0__beside=2) == ("i:3 k:3 i_u:2u", {"s0.beside": [1, 2]})
+    rows: dict[str, list[Setting]] = {"s0.beside": [1, 2]}
+    assert scheduled(totals(2, 3)) == ("i:2 k:3", rows)
+    assert scheduled(totals(2, 3), s0__beside=2) == ("i:1 k:3 i_u:2u", rows)
+    assert scheduled(totals(6, 3), s0__mode="rows", s0__beside=2)[0] == "i:3 k:3 i_u:2u"
     assert scheduled(totals(1, 3)) == ("i:1 k:3", {})
 
 
 def test_lanes_of_terms() -> None:
     """Sums of integers have any order; those of floats if it is said."""
-    assert scheduled(totals(6, 8, FLOAT32)) == ("i:6 k:8", {"s0.beside": [1, 2]})
+    assert scheduled(totals(6, 8, FLOAT32))[1]["s0.mode"] == ["lanes", "rows"]
+    assert scheduled(totals(6, 8))[1]["s0.mode"] == ["lanes", "terms", "rows"]
     wanted = {"s0.mode": ["terms", "rows"], "s0.vector": [4, 8, 16]}
-    assert scheduled(totals(6, 8, FLOAT32), ANY_ORDER) == ("i:6 k:2 k_v:4v", wanted)
-    assert scheduled(totals(6, 8)) == ("i:6 k:2 k_v:4v", wanted)
-    assert scheduled(totals(6, 4)) == ("i:6 k:4v", wanted)
-    assert scheduled(totals(6, 16), s0__vector=16) == ("i:6 k:16v", wanted)
-    assert scheduled(totals(6, 32), s0__vector=16) == ("i:6 k:2 k_v:16v", wanted)
+    assert scheduled(totals(2, 8, FLOAT32), ANY_ORDER) == ("i:2 k:2 k_v:4v", wanted)
+    assert scheduled(totals(2, 8)) == ("i:2 k:2 k_v:4v", wanted)
+    assert scheduled(totals(2, 4)) == ("i:2 k:4v", wanted)
+    assert scheduled(totals(2, 16), s0__vector=16) == ("i:2 k:16v", wanted)
+    assert scheduled(totals(2, 32), s0__vector=16) == ("i:2 k:2 k_v:16v", wanted)
     narrow = SketchRules(64, 16)
-    _, options = scheduled(totals(6, 8), narrow)
+    _, options = scheduled(totals(2, 8), narrow)
     assert options["s0.vector"] == [2, 4, 8]
 
 
