@@ -6,10 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
+from typing import Final
 
 from tandem.compiler.errors import ReplayError
 from tandem.compiler.te.knobs import Setting
 from tandem.compiler.tune.sketches.trace import SketchTrace
+
+ROOT: Final = "root"
+"""The place of a stage with loops of its own."""
 
 
 class Chooser(ABC):
@@ -22,11 +26,20 @@ class Chooser(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Sampled(Chooser):
-    """Draws each decision at random, all options alike."""
+    """Draws each decision at random, all options alike.
+
+    Attributes
+    ----------
+    near
+        Whether stages are computed near those that read them, wherever they can be.
+    """
 
     random: Random
+    near: bool = False
 
     def choose(self, name: str, options: Sequence[Setting]) -> Setting:
+        if self.near and name.endswith(".at"):
+            options = [each for each in options if each != ROOT] or options
         return self.random.choice(options)
 
 

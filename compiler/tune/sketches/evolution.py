@@ -17,6 +17,8 @@ _ATTEMPTS: Final = 16
 """Sketches that are drawn for one that is legal."""
 _FRESH: Final = 3
 """The most decisions that a mutation draws anew."""
+_NEAR: Final = 0.5
+"""The part of random sketches whose stages are computed near their readers."""
 
 Accept: TypeAlias = Callable[[Sketch], None]
 """Raises `ScheduleError` or another error of the compiler for a sketch that cannot be lowered."""
@@ -46,7 +48,8 @@ class Breeder:
 
     def sample(self) -> Sketch | None:
         """A random sketch; None if none of some was legal."""
-        return self._first_legal(lambda: Sampled(self._random))
+        near = self._random.random() < _NEAR
+        return self._first_legal(lambda: Sampled(self._random, near))
 
     def mutate(self, parent: SketchTrace) -> Sketch | None:
         """A sketch that differs from a trace in some decisions, and in those that follow from

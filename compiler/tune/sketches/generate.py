@@ -60,10 +60,10 @@ def generate(
         anchor = anchor_of(builder, stage)
         if anchor is not None:
             tile_anchor(builder, anchor)
-            continue
-        factor_terms(builder, stage)
-        place(builder, stage)
-        schedule_loops(builder, stage)
+        else:
+            factor_terms(builder, stage)
+            place(builder, stage)
+            schedule_loops(builder, stage)
         for block in blocks(builder.program.body):
             # Initialisers and tails.
             if block.name not in remaining and block.name not in builder.labels:

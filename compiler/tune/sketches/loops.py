@@ -23,6 +23,8 @@ from tandem.compiler.tune.sketches.terms import write_out_terms
 _FEW: Final = 4
 """The fewest iterations of a loop of vectors of a reduction."""
 _MOST_UNROLLED: Final = 8
+_LONGEST_VECTOR: Final = 8
+"""The most registers of a loop that is one vector."""
 
 
 def schedule_loops(builder: Builder, stage: str) -> None:
@@ -72,13 +74,23 @@ def _point_wise(builder: Builder, stage: str, block: Block) -> None:
     schedule = builder.schedule
     if vector != loops[-1]:
         schedule = schedule.reorder(stage, *(axis for axis in loops if axis != vector), vector)
-    schedule = schedule.vectorize(stage, vector)
     others = [axis for axis in loops if axis != vector]
     extents = loop_extents(builder.program, stage)
-    if others and extents[others[-1]] <= _MOST_UNROLLED:
-        if builder.choose(f"{label}.unroll", (0, 1)):
-            schedule = schedule.unroll(stage, others[-1])
-    builder.schedule = schedule
+    lanes = max(1, builder.rules.register_bits // widest_bits(block))
+    extent = extents[vector]
+    sizes = [extent] if extent <= _LONGEST_VECTOR * lanes else []
+    sizes += [count * lanes for count in (1, 2, 4) if count * lanes < extent]
+    size = builder.number(f"{label}.vector", sizes)
+    parts = [(stage, extent - extent % size)]
+    if extent % size:
+        schedule = schedule.partition(stage, vector, extent - extent % size)
+        parts.append((f"{stage}_tail", extent % size))
+    written = bool(others) and extents[others[-1]] <= _MOST_UNROLLED
+    if written and not builder.choose(f"{label}.unroll", (0, 1)):
+        written = False
+    for part, count in parts:
+        schedule = schedule.vectorize(part, vector, size if count > size else None)
+    builder.schedule = schedule.unroll(stage, others[-1]) if written else schedule
 
 
 def _reduce(builder: Builder, stage: str, block: Block) -> None:

@@ -7,6 +7,7 @@ from tandem.compiler.ir.buffer import Scope
 from tandem.compiler.te.knobs import Setting
 from tandem.compiler.te.schedule import Schedule
 from tandem.compiler.tune.sketches.builder import Builder
+from tandem.compiler.tune.sketches.choosers import ROOT
 from tandem.compiler.tune.sketches.stages import (
     block_of,
     executed,
@@ -14,10 +15,10 @@ from tandem.compiler.tune.sketches.stages import (
     loop_extents,
     readers_of,
     spatial,
+    widest_bits,
 )
 from tandem.compiler.tune.sketches.tiles import divisions
 
-_ROOT = "root"
 _LONGEST_TILE = 64
 
 
@@ -32,15 +33,15 @@ def place(builder: Builder, stage: str) -> None:
         once = executed(builder.program, stage)
 
         def moved(value: Setting) -> Schedule:
-            if value == _ROOT:
+            if value == ROOT:
                 return builder.schedule
             schedule = builder.schedule.compute_at(stage, owner, loops[int(value)])
             if executed(schedule.program, stage) > once * builder.rules.most_repeated:
                 raise ScheduleError(f"compute_at({stage})", "elements are computed too often")
             return schedule.set_scope(stage, Scope.LOCAL)
 
-        options: tuple[Setting, ...] = (_ROOT, *range(len(loops)))
-        if builder.attempt(f"{label}.at", options, moved) != _ROOT:
+        options: tuple[Setting, ...] = (ROOT, *range(len(loops)))
+        if builder.attempt(f"{label}.at", options, moved) != ROOT:
             builder.owners[stage] = owner
             return
     _split_outer(builder, stage, label)
@@ -71,7 +72,8 @@ def _split_outer(builder: Builder, stage: str, label: str) -> None:
         if axis == long[-1] and stage in builder.partial:
             sizes = (extents[axis],)
         elif axis == long[-1]:
-            sizes = tuple(sorted({*(size for size in sizes if size >= 4), extents[axis]}))
+            lanes = max(1, builder.rules.register_bits // widest_bits(block))
+            sizes = tuple(sorted({*(n for n in sizes if n % lanes == 0), extents[axis]}))
         size = builder.number(f"{label}.tile.{at}", sizes)
         if size > 1:
             schedule = schedule.split(stage, axis, size, (axis, f"{axis}_t"))

@@ -7,6 +7,7 @@ from random import Random
 import pytest
 
 from tandem.compiler.errors import ReplayError
+from tandem.compiler.te.knobs import Setting
 from tandem.compiler.tune.sketches.choosers import Replayed, Sampled, Varied
 from tandem.compiler.tune.sketches.trace import SketchTrace
 
@@ -20,6 +21,20 @@ def test_at_random() -> None:
     assert Sampled(Random(0)).choose("x", (7,)) == 7
     again = Sampled(Random(0))
     assert [again.choose("x", OPTIONS) for _ in range(300)] == drawn
+
+
+def test_at_random_and_near() -> None:
+    """The root is no place but where there is no other."""
+    chooser = Sampled(Random(0), near=True)
+
+    def drawn(name: str, options: tuple[Setting, ...]) -> set[Setting]:
+        return {chooser.choose(name, options) for _ in range(100)}
+
+    assert drawn("s0.at", ("root", 0, 1)) == {0, 1}
+    assert drawn("s0.at", ("root",)) == {"root"}
+    assert drawn("s0.mode", ("root", 0)) == {"root", 0}
+    far = Sampled(Random(0))
+    assert {far.choose("s0.at", ("root", 0)) for _ in range(100)} == {"root", 0}
 
 
 def test_as_a_trace_says() -> None:

@@ -60,18 +60,23 @@ def of_boxes(rows: int, height: int, width: int) -> Tensor:
 @pytest.mark.parametrize(
     ("tensor", "values", "loops", "options"),
     [
-        (doubled(6, 8), {}, "i:6 j:8v", {"s0.unroll": [0, 1]}),
-        (doubled(6, 8), {"s0__unroll": 1}, "i:6u j:8v", {"s0.unroll": [0, 1]}),
+        (doubled(6, 8), {}, "i:6 j:8v", {"s0.vector": [8, 4], "s0.unroll": [0, 1]}),
+        (doubled(6, 4), {}, "i:6 j:4v", {"s0.unroll": [0, 1]}),
+        (doubled(6, 4), {"s0__unroll": 1}, "i:6u j:4v", {"s0.unroll": [0, 1]}),
         (doubled(8, 4), {"s0__unroll": 1}, "i:8u j:4v", {"s0.unroll": [0, 1]}),
         # What is not short is not written out.
-        (doubled(9, 8), {"s0__unroll": 1}, "i:9 j:8v", {}),
+        (doubled(9, 4), {"s0__unroll": 1}, "i:9 j:4v", {}),
         # Loops of one iteration are none.
-        (doubled(1, 8), {"s0__unroll": 1}, "i:1 j:8v", {}),
-        (doubled(6, 1), {}, "i:6v j:1", {}),
+        (doubled(1, 4), {"s0__unroll": 1}, "i:1 j:4v", {}),
+        (doubled(4, 1), {}, "i:4v j:1", {}),
         (doubled(2, 2), {}, "i:2 j:2v", {"s0.unroll": [0, 1]}),
         (doubled(1, 1), {}, "i:1 j:1", {}),
+        # Part of a long loop is a vector.
+        (doubled(9, 8), {"s0__vector": 4}, "i:9 j:2 j_v:4v", {"s0.vector": [8, 4]}),
+        (doubled(9, 32), {"s0__vector": 4}, "i:9 j:8 j_v:4v", {"s0.vector": [32, 4, 8, 16]}),
+        (doubled(9, 33), {}, "i:9 j:8 j_v:4v", {"s0.vector": [4, 8, 16]}),
         # The last axis of a constant stride, if none has a stride of one everywhere.
-        (transposed(8, 6), {}, "i:8 j:6v", {"s0.unroll": [0, 1]}),
+        (transposed(8, 4), {}, "i:8 j:4v", {"s0.unroll": [0, 1]}),
         (scattered(4, 8), {}, "i:4 j:8", {}),
     ],
 )
@@ -79,6 +84,16 @@ def test_stages_that_do_not_reduce(
     tensor: Tensor, values: dict[str, Setting], loops: str, options: dict[str, list[Setting]]
 ) -> None:
     assert scheduled(tensor, **values) == (loops, options)
+
+
+def test_elements_that_are_no_whole_vectors() -> None:
+    start = Schedule.of(doubled(6, 14))
+    builder, asked = built(start, s0__vector=4, s0__unroll=1)
+    schedule_loops(builder, "t")
+    agree(builder.schedule, start)
+    assert asked["s0.vector"] == [14, 4, 8]
+    assert nest(builder.schedule, "t") == "i:6u j:3 j_v:4v"
+    assert nest(builder.schedule, "t_tail") == "i:6u j:2v"
 
 
 def test_lanes_of_an_outer_axis() -> None:
@@ -90,7 +105,7 @@ def test_lanes_of_an_outer_axis() -> None:
     schedule_loops(builder, "t")
     agree(builder.schedule, start)
     assert nest(builder.schedule, "t") == "j:4u i:6v"
-    assert asked == {"s0.unroll": [0, 1]}
+    assert asked == {"s0.vector": [6, 4], "s0.unroll": [0, 1]}
 
 
 def test_the_last_two_loops_of_an_axis_may_be_lanes() -> None:
