@@ -42,7 +42,8 @@ def drawn(seed: int) -> tuple[Schedule, Sketch]:
         reassociate=rng.random() < 0.5,
     )
     constants = frozenset(each.name for each in start.program.inputs if rng.random() < 0.5)
-    return start, generate(start, rules, constants, Sampled(rng))
+    near = rng.random() < 0.5
+    return start, generate(start, rules, constants, Sampled(rng, near))
 
 
 def check(seed: int, target: CpuTarget | None = None) -> None:
