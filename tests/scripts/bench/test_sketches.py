@@ -30,7 +30,7 @@ WINDOWS = Operator(
 )
 
 
-@pytest.mark.parametrize("operator", OPERATORS, ids=lambda each: each.name)
+@pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)
 def test_models_are_of_one_operator(operator: Operator, tmp_path: Path) -> None:
     path = tmp_path / "operator.onnx"
     operator.save(path)
