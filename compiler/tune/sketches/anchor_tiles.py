@@ -134,16 +134,20 @@ def blocked(
     size = prod(tile.registers.values())
     names = [name for name, _ in anchor.axes]
     fixed = {tile.vector, names[-1]} if turned else set[str]()
-    options: list[Setting] = ["none"]
+    counts: dict[str, tuple[int, ...]] = {}
     for at, axis in enumerate(names):
         if axis in fixed or tile.registers[axis] >= extents[axis]:
             continue
-        for count in _BLOCKS:
-            whole = (count - 1) * tile.registers[axis] < extents[axis]
-            if whole and count * size <= _TILE_ELEMENTS:
-                options.append(f"{at}x{count}")
-    chosen = str(builder.choose(f"{label}.block", options))
+        fitting = tuple(
+            count
+            for count in _BLOCKS
+            if (count - 1) * tile.registers[axis] < extents[axis] and count * size <= _TILE_ELEMENTS
+        )
+        if fitting:
+            counts[str(at)] = fitting
+    # Which axis and how many are two decisions, so that a single tile is as likely as an axis.
+    chosen = str(builder.choose(f"{label}.block", ("none", *counts)))
     if chosen == "none":
         return tile
-    number, _, times = chosen.partition("x")
-    return AnchorTile(tile.vector, tile.registers, names[int(number)], int(times))
+    count = builder.number(f"{label}.blocks", counts[chosen])
+    return AnchorTile(tile.vector, tile.registers, names[int(chosen)], count)

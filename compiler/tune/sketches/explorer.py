@@ -38,7 +38,7 @@ FIRST_DRAWN: Final = 2
 """Random sketches that are drawn for one that is measured before."""
 ELITE: Final = 12
 """The best measured sketches, which have children."""
-CHILDREN: Final = 3
+CHILDREN: Final = 6
 """Sketches that are made anew for one that is measured."""
 KEPT: Final = 64
 """The best ranked sketches without a measurement that are kept for the next batch."""
