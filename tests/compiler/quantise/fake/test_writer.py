@@ -66,7 +66,7 @@ def test_what_a_layer_gives() -> None:
     x, w, b, v = (
         random.standard_normal(shape).astype(np.float32) for shape in ((2, 3), (4, 3), (4,), (5, 4))
     )
-    steps = np.float32([[0.25], [0.5], [0.125], [1]])
+    steps = np.array([[0.25], [0.5], [0.125], [1]], np.float32)
     given = [x * 90, w, b, v, np.float32(0.5), steps, np.float32(0.25)]
     rounded_x = np.clip(np.rint(x * 90 / 0.5), -131, 124) * 0.5
     rounded_w = np.clip(np.rint(w / steps), -127, 127) * steps

@@ -124,6 +124,6 @@ def test_refusals(operator: str, shapes: Sequence[tuple[int, ...]], message: str
 def test_other_modes_are_refused() -> None:
     made = Converted(optimisers.CONVERTERS)
     operands = made.value(), made.value(dtype=INT64), *(made.value(2) for _ in range(3))
-    given = {"alpha": 0.5, "beta": 0.5, "norm_coefficient": 0.0, "mode": "fast"}
+    given: dict[str, Any] = {"alpha": 0.5, "beta": 0.5, "norm_coefficient": 0.0, "mode": "fast"}
     with pytest.raises(FrontendError, match="mode is 'fast'"):
         made.node(f"{DOMAIN}.Momentum", 1, *operands, **given)
