@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from tandem.compiler.errors import GradientError
 from tandem.compiler.graph.binding import bind
+from tandem.compiler.graph.evaluate import check_ports
 from tandem.compiler.graph.gradients.data_gradients import with_data_gradients
 from tandem.compiler.graph.gradients.functions import value_and_grad
 from tandem.compiler.graph.infer import infer, result_of
@@ -50,7 +51,7 @@ def expanded(whole: Function, operators: Registry) -> Function:
     GradientError
         As of `value_and_grad`; the gradients of a function that they are part of.
     GraphError
-        As of `infer`.
+        As of `infer` and of `value_and_grad`: of a function that takes values of data types, too.
     """
     while asked := {one.name: _asked(one) for one in functions(whole) if _asked(one)}:
         every = dict.fromkeys(each for one in asked.values() for each in one)
@@ -105,6 +106,7 @@ class _Expansion:
     def of(self, value: Gradient, type_: FunctionType) -> Function:
         """The program with the definition, and a function by name where the value was."""
         name = value.callee.name
+        check_ports(_alone(self.whole, name))
         if declarations_of(_alone(self.whole, name)).types:
             self.whole = with_data_gradients(self.whole)
         function = _alone(self.whole, name)

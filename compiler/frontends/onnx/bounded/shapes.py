@@ -79,8 +79,8 @@ def reshaped(node: Node, results: Results) -> Results:
 
 def flattened(node: Node, results: Results) -> Results:
     """`Flatten`, where the bounded axis becomes part of the first."""
-    (axis, _), (result,) = _leading(node), results
-    if node.integer("axis") % (node.input(0).rank + 1) <= axis:
+    (axis, _), (result,), at = _leading(node), results, node.integer("axis")
+    if (at + node.input(0).rank if at < 0 else at) <= axis:
         node.refuse_bounded(0, axis)
     return _regrouped(node, result, 0)
 
