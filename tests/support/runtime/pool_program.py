@@ -101,7 +101,7 @@ class System:
         self.asked.append(("sem_post", at))
         return 0
 
-    def did(self, name: str) -> list[tuple[Any, ...]]:
+    def did(self, name: str) -> list[list[Any]]:
         """The arguments of the calls of a function."""
         return [arguments for called, *arguments in self.asked if called == name]
 

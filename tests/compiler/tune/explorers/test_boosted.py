@@ -55,7 +55,7 @@ def trials(rows: Sequence[int], cost: float = 100.0) -> list[Trial]:
 
 
 def failures(rows: Sequence[int]) -> list[Trial]:
-    return [Trial(row, Outcome.failed("no room")) for row in rows]
+    return [Trial(row, Outcome.failed("too large")) for row in rows]
 
 
 def test_eight_random_choices_first(model: Model) -> None:

@@ -57,7 +57,7 @@ def of_boxes(rows: int, columns: int, height: int, width: int) -> Tensor:
 
 
 def outer(
-    tensor: Tensor, tile: AnchorTile, anchor: Anchor = ANCHOR, **values: Setting
+    tensor: Tensor, tile: AnchorTile, anchor: Anchor = ANCHOR, /, **values: Setting
 ) -> tuple[Builder, dict[str, int], str, dict[str, list[Setting]]]:
     """The builder behind `split_out`, the axes' extents, the innermost loop and the options."""
     builder, asked = built(Schedule.of(tensor), **values)
@@ -85,7 +85,7 @@ def test_loops_over_tiles(
     loops: str,
     options: dict[str, list[Setting]],
 ) -> None:
-    builder, _, at, asked = outer(clipped(6, 16, 5), AnchorTile("j", registers), **values)
+    builder, _, at, asked = outer(clipped(6, 16, 5), AnchorTile("j", registers), ANCHOR, **values)
     assert nest(builder.schedule, "out") == loops
     first, second = (each.partition(":")[0] for each in loops.split()[:2])
     assert (builder.outer["out"], at) == ((first, second), second)

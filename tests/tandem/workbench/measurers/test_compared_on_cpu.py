@@ -31,9 +31,17 @@ from tests.support.runtime.artifacts import compiled
 HOST = CpuTarget.host(threads=1)
 CHOICE: Choice = {"s0.lanes": "i0"}
 RECORD = Record(
-    **{"tandem": "1", "target": "cpu", "machine": {}, "memory": "", "template": "sketches"},
-    **{"workload": "w", "choice": CHOICE, "status": Status.MEASURED, "cost": 1.0},
-    **{"explorer": "drawn", "seed": 0},
+    tandem="1",
+    target="cpu",
+    machine={},
+    memory="",
+    template="sketches",
+    workload="w",
+    choice=CHOICE,
+    status=Status.MEASURED,
+    cost=1.0,
+    explorer="drawn",
+    seed=0,
 )
 
 

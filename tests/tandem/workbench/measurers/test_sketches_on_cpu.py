@@ -145,7 +145,8 @@ def test_kernels() -> None:
 def test_noise_and_what_it_gives() -> None:
     layer = SketchLayer(HOST, computation_of(graph(DENSE), {1}), None, None)
     x, w = layer.noise()
-    assert (x.shape, w.shape, x.dtype, w.dtype) == ((2, 40), (24, 40), np.float32, np.float32)
+    assert (x.shape, w.shape) == ((2, 40), (24, 40))
+    assert {str(x.dtype), str(w.dtype)} == {"float32"}
     np.testing.assert_array_equal(x, layer.noise()[0])
     assert x.std() > 0.5
     (found,) = layer.reference([ROWS, WEIGHT])
