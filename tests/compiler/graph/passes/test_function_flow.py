@@ -302,12 +302,15 @@ def test_a_result_that_is_found_too_often(
 
 def test_a_hundred_combinations_and_no_more() -> None:
     flow, _ = flow_of(ALL)
-    for count in range(99):  # and the one of `main`
-        number = Constant(np.array(count, np.float32))
-        call = flow.call("scale", (number, TensorType((2,), FLOAT32)))
-        flow.reach(call)
-        flow.reach(call)
-    last = flow.call("scale", (TensorType((), FLOAT32), TensorType((2,), FLOAT32)))
+
+    def call(number: int) -> FlowCall:
+        given = Constant(np.array(number, np.float32))
+        return flow.call("scale", (given, TensorType((2,), FLOAT32)))
+
+    for number in range(99):  # and the one of `main`
+        flow.reach(call(number))
+        flow.reach(call(number))
+    last = call(99)
     with pytest.raises(EndlessError, match=r"scale is called with more than 100 comb") as refused:
         flow.reach(last)
     assert refused.value.functions == {"scale"}
