@@ -8,6 +8,7 @@ from tandem.compiler.ir.stmt import Block
 from tandem.compiler.ir.strides import accesses, strides
 from tandem.compiler.ir.visit import variables
 from tandem.compiler.te.knobs import Setting
+from tandem.compiler.te.schedule import Schedule
 from tandem.compiler.tune.sketches.builder import Builder
 from tandem.compiler.tune.sketches.stages import (
     block_of,
@@ -81,10 +82,7 @@ def _point_wise(builder: Builder, stage: str, block: Block) -> None:
     sizes = [extent] if extent <= _LONGEST_VECTOR * lanes else []
     sizes += [count * lanes for count in (1, 2, 4) if count * lanes < extent]
     size = builder.number(f"{label}.vector", sizes)
-    parts = [(stage, extent - extent % size)]
-    if extent % size:
-        schedule = schedule.partition(stage, vector, extent - extent % size)
-        parts.append((f"{stage}_tail", extent % size))
+    schedule, parts = _in_parts(schedule, stage, vector, extent, size)
     written = bool(others) and extents[others[-1]] <= _MOST_UNROLLED
     if written and not builder.choose(f"{label}.unroll", (0, 1)):
         written = False
@@ -145,11 +143,7 @@ def _in_lanes(
     terms, written = write_out_terms(
         builder, label, stage, list(reduced(block)), extents, max(1, size // lanes)
     )
-    schedule, whole = builder.schedule, extent - extent % size
-    parts = [(stage, whole)]
-    if whole < extent:
-        schedule = schedule.partition(stage, vector, whole)
-        parts.append((f"{stage}_tail", extent - whole))
+    schedule, parts = _in_parts(builder.schedule, stage, vector, extent, size)
     for part, count in parts:
         order = [*terms, *inner, vector]
         if count > size:
@@ -160,6 +154,17 @@ def _in_lanes(
             schedule = schedule.unroll(part, axis)
         schedule = schedule.vectorize(part, order[-1]).decompose_reduction(part, terms[0])
     builder.schedule = schedule
+
+
+def _in_parts(
+    schedule: Schedule, stage: str, axis: str, extent: int, size: int
+) -> tuple[Schedule, list[tuple[str, int]]]:
+    """Partition a loop into whole vectors and what they leave: both stages, and their extents."""
+    rest = extent % size
+    if extent <= size or not rest:
+        return schedule, [(stage, extent)]
+    schedule = schedule.partition(stage, axis, extent - rest)
+    return schedule, [(stage, extent - rest), (f"{stage}_tail", rest)]
 
 
 def _along_terms(
@@ -174,11 +179,7 @@ def _along_terms(
         schedule = schedule.reorder(stage, *others, over, reassociate=again)
     schedule = schedule.decompose_reduction(stage, (*others, over)[0])
     size = builder.number(f"{label}.vector", (lanes, 2 * lanes, 4 * lanes))
-    parts = [(stage, extent)]
-    if extent > size and extent % size:
-        whole = extent - extent % size
-        schedule = schedule.partition(stage, over, whole)
-        parts = [(stage, whole), (f"{stage}_tail", extent - whole)]
+    schedule, parts = _in_parts(schedule, stage, over, extent, size)
     for part, count in parts:
         factor = size if count > size else None
         schedule = schedule.vectorize(part, over, factor, reassociate=again)
