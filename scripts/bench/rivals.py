@@ -22,6 +22,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from shutil import which
 from statistics import geometric_mean, median
 from typing import Any
 
@@ -173,6 +174,8 @@ def main() -> int:
     names = [operator.name for operator in OPERATORS]
     parser.add_argument("--only", nargs="*", choices=names, default=names)
     asked = parser.parse_args()
+    if which(asked.tvm) is None:
+        parser.error(f"--tvm: there is no program {asked.tvm}")
     settings = Settings(asked.trials, Cpu(1).machine.cpu)
     try:
         checked(asked.results, settings)
