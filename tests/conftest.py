@@ -64,6 +64,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     seen = defaultdict[object, dict[tuple[int, ...], int]](dict)
     for item in items:
+        _refuse_sets(item)
         mark = item.get_closest_marker("every")
         if mark is None:
             continue
@@ -74,6 +75,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         (step,) = mark.args
         if diagonal % step:
             item.add_marker(pytest.mark.exhaustive)
+
+
+def _refuse_sets(item: pytest.Item) -> None:
+    """Two processes print a set of texts in two orders, and would not collect the same names."""
+    if not (isinstance(item, pytest.Function) and hasattr(item, "callspec")):
+        return
+    for name, value in item.callspec.params.items():
+        if isinstance(value, set | frozenset) and str(value) in item.name:
+            raise pytest.UsageError(f"{item.nodeid}: the set {name} is in its name: give a list")
 
 
 def _parameters(item: pytest.Item) -> Iterator[tuple[tuple[str, ...], list[object]]]:

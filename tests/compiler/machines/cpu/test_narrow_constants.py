@@ -71,9 +71,9 @@ def test_gathered_rows(dtype: DType) -> None:
     assert held.size == -(-50 * 33 * dtype.bits // 8)
 
 
-@pytest.mark.parametrize(("dtype", "sketched"), [(INT4, {"y"}), (INT8, {"r", "y"})], ids=str)
+@pytest.mark.parametrize(("dtype", "sketched"), [(INT4, ["y"]), (INT8, ["r", "y"])], ids=str)
 def test_sketches_are_made_of_kernels_without_packed_constants(
-    dtype: DType, sketched: set[str]
+    dtype: DType, sketched: list[str]
 ) -> None:
     data = constant(dtype, (8, 64))
     text = f"""func @f(i: int64[3]):
@@ -87,7 +87,7 @@ def test_sketches_are_made_of_kernels_without_packed_constants(
     build(function, [target], Provenance("f"), backends=backends)
     backend = backends.of(target)
     assert isinstance(backend, KernelBackend)
-    assert backend.calls.keys() == sketched
+    assert sorted(backend.calls) == sketched
 
 
 def test_small_constants_and_bytes_stay() -> None:
