@@ -105,7 +105,7 @@ def _divided(steps: Array) -> list[_Axis] | None:
     extent = len(steps)
     if extent == 1:
         return []
-    by = steps[1] - steps[0]
+    by = steps[1]
     even = (steps == np.arange(extent)[:, None] * by).all(1)
     block = extent if even.all() else int(np.argmin(even))
     own = _Axis(block, int(by[0]), int(by[1]))

@@ -17,6 +17,7 @@ from tandem.compiler.graph.parser import parse
 from tandem.compiler.graph.printer import text
 from tandem.compiler.graph.verify import verify
 from tandem.compiler.graph.visit import all_lets, functions, program
+from tests.support.compiler.graph.gradient_texts import GEOMETRIC, SLOPE
 from tests.support.compiler.graph.graphs import same_values
 
 CUBE = """
@@ -128,18 +129,7 @@ func @main(x: float64[2], n: int64[], y: float64[3]):
     same_values(evaluate(whole, given), wanted, 1e-12)
 
 
-SECOND = """
-func @f(x: float64[]) -> float64[]:
-  s = sin(x)
-  y = multiply(s, x)
-  return y
-
-func @slope(x: float64[]) -> float64[]:
-  g = grad(@f)
-  d = call g(x)
-  r = d[0]
-  return r
-
+SECOND = f"""{SLOPE}
 func @other(x: float64[]) -> float64[]:
   r = @slope(x)
   return r
@@ -201,18 +191,7 @@ def test_data_types() -> None:
     same_values(found, ((np.array(11.0), np.array(3.0)), np.array(3.0)))
 
 
-LOOP = """
-func @loop(n: int64[], x: float64[], s: float64[]) -> float64[]:
-  go = greater(n, int64[](0))
-  r = if go:
-    m = subtract(n, int64[](1))
-    y = multiply(x, s)
-    t = @loop(m, y, s)
-    yield t
-  else:
-    yield x
-  return r
-
+LOOP = f"""{GEOMETRIC}
 func @f(n: int64[], x: float64[], s: float64[]) -> float64[]:
   t = @loop(n, x, s)
   return t

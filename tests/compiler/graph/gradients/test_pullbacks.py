@@ -17,6 +17,7 @@ from tandem.compiler.graph.printer import text
 from tandem.compiler.graph.types import TupleType
 from tandem.compiler.graph.verify import verify
 from tandem.compiler.graph.visit import program
+from tests.support.compiler.graph.gradient_texts import GEOMETRIC
 from tests.support.compiler.graph.graphs import graph
 
 POWER = """
@@ -113,18 +114,7 @@ def test_each_is_written_once() -> None:
     assert found.definitions() == ()
 
 
-LOOP = """
-func @loop(n: int64[], x: float64[], s: float64[]) -> float64[]:
-  go = greater(n, int64[](0))
-  r = if go:
-    m = subtract(n, int64[](1))
-    y = multiply(x, s)
-    t = @loop(m, y, s)
-    yield t
-  else:
-    yield x
-  return r
-
+LOOP = f"""{GEOMETRIC}
 func @main(n: int64[], x: float64[], s: float64[]):
   r = @loop(n, x, s)
   return r

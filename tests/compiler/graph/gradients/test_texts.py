@@ -20,6 +20,7 @@ from tandem.compiler.machines.cpu.target import cpu
 from tandem.runtime.artifact import Provenance
 from tandem.runtime.devices import CpuDevice
 from tandem.runtime.executor import Executor
+from tests.support.compiler.graph.gradient_texts import SLOPE
 from tests.support.compiler.graph.graphs import graph
 
 LOSS = """
@@ -93,18 +94,7 @@ def test_an_artifact() -> None:
         np.testing.assert_allclose(one, other, rtol=1e-12)
 
 
-SECOND = """
-func @f(x: float64[]) -> float64[]:
-  s = sin(x)
-  y = multiply(s, x)
-  return y
-
-func @slope(x: float64[]) -> float64[]:
-  g = grad(@f)
-  d = call g(x)
-  r = d[0]
-  return r
-
+SECOND = f"""{SLOPE}
 func @main(x: float64[]) -> float64[]:
   h = grad(@slope)
   d = call h(x)
