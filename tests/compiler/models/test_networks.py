@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from math import prod
 
 import onnx
@@ -39,6 +40,14 @@ def parameters(model: ModelProto) -> int:
         for weight in model.graph.initializer
         if weight.data_type == TensorProto.FLOAT and weight.name not in CONSTANTS
     )
+
+
+def test_seeds_that_nobody_gives() -> None:
+    """A network without a seed is the one that the command line runs."""
+    all_parameters = [signature(make).parameters for make in (built_in, *BUILT_IN.values())]
+    seeds = [each["seed"].default for each in all_parameters if "seed" in each]
+    assert len(seeds) > len(BUILT_IN) - 2
+    assert {*seeds} == {0}
 
 
 @pytest.mark.parametrize("make", [mobilenet_v1, mobilenet_v2])

@@ -11,7 +11,7 @@ import pytest
 from tandem.runtime.artifact import Kept, Tensor
 from tandem.runtime.artifact.gpu_code import GpuArray, GpuLaunch
 from tandem.runtime.artifact.opencl import OpenClCode
-from tandem.runtime.devices.opencl import OpenClDevice, opencl_devices
+from tandem.runtime.devices.opencl import OpenClDevice, first_opencl_device, opencl_devices
 from tandem.runtime.errors import RunError
 from tests.support.compiler.machines.gpu.on_opencl import opencl_device
 
@@ -72,3 +72,12 @@ def test_without_pyopencl(monkeypatch: pytest.MonkeyPatch) -> None:
     for call in (opencl_devices, OpenClDevice):
         with pytest.raises(RunError, match=r"install the extra, tandem-workbench\[opencl\]"):
             call()
+
+
+def test_the_first_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a device at hand: tests that need one are skipped where there is none."""
+    monkeypatch.setattr("tandem.runtime.devices.opencl.opencl_devices", lambda: ["gpu", "cpu"])
+    assert first_opencl_device() == "gpu"
+    monkeypatch.setattr("tandem.runtime.devices.opencl.opencl_devices", list)
+    with pytest.raises(RunError, match=r"^there is no device of OpenCL: install a driver, or the"):
+        first_opencl_device()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from tandem.hw.area import estimate as area
 from tandem.hw.config import HardwareConfig
 from tandem.hw.config_files import dump_config, load_config
 from tandem.hw.errors import HardwareError
+from tandem.hw.rtl.verilog import VerilogDesign, generate
 from tandem.hw.synthesis import estimate as resources
 from tandem.hw.synthesis.families import Family
 from tandem.scripts.search import samples
@@ -25,6 +28,17 @@ def test_an_area_is_that_of_todays_hardware() -> None:
     sample = next(known for known in area.samples() if known.config == config)
     found = measured(config, "area")
     assert found == {unit: getattr(sample, unit) for unit in found}
+
+
+def test_a_clock_is_that_of_one_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = load_config("tiny-x")
+
+    def placed(design: VerilogDesign, seeds: Sequence[int]) -> SimpleNamespace:
+        assert design == generate(config)
+        return SimpleNamespace(median=SimpleNamespace(mhz=100 + len(seeds)))
+
+    monkeypatch.setattr(samples, "place_and_route", placed)
+    assert measured(config, "clock") == {"mhz": 101}
 
 
 @pytest.mark.exhaustive
