@@ -10,10 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tandem.compiler.ir.dtypes import INDEX
+from tandem.compiler.ir.expr import Binary, Const, Unary, Var
+from tandem.compiler.ir.operations import BinaryOp, UnaryOp
 from tandem.compiler.ir.parser import parse
 from tandem.compiler.lower import lower
 from tandem.compiler.machines.cpu.codegen import CpuTarget
+from tandem.compiler.machines.cpu.codegen.frame import LaneVar
+from tandem.compiler.machines.cpu.codegen.lane_patterns import values_by_lane
 from tandem.compiler.machines.cpu.codegen.module import build_module
+from tests.support.compiler.machines.cpu.emitted import frame_of
 from tests.support.compiler.machines.cpu.native import EXACT, HOST, assembly, run_text
 
 PLAIN = HOST.without("avx512vbmi")
@@ -122,3 +128,23 @@ def test_short_rows_take_few_instructions() -> None:
     code = assembly(text, HOST)
     assert "vperm" in code
     assert "vpinsrb" not in code
+
+
+def test_what_is_known_of_a_lane() -> None:
+    """Lanes are numbers 2 to 5 of a loop that is written out around it; `j` is known to nobody."""
+    frame = frame_of(EXACT, numbers=["j"])
+    i, j, k = Var("i"), Var("j"), Var("k")
+    assert values_by_lane(frame, k) is None
+    frame.lanes = 4
+    frame.bindings |= {"i": LaneVar(2, 4), "k": 7}
+    assert values_by_lane(frame, i) == (2, 3, 4, 5)
+    assert values_by_lane(frame, k) == (7, 7, 7, 7)
+    assert values_by_lane(frame, Binary(BinaryOp.MUL, i, k)) == (14, 21, 28, 35)
+    below = Binary(BinaryOp.LT, i, Const(4, INDEX))
+    assert values_by_lane(frame, below) == (1, 1, 0, 0)
+    assert values_by_lane(frame, Unary(UnaryOp.NOT, below)) == (0, 0, 1, 1)
+    either = Binary(BinaryOp.OR, below, Binary(BinaryOp.EQ, i, Const(5, INDEX)))
+    assert values_by_lane(frame, either) == (1, 1, 0, 1)
+    unknown = Binary(BinaryOp.LT, j, Const(4, INDEX))
+    for each in (j, unknown, Unary(UnaryOp.NOT, unknown), Binary(BinaryOp.AND, below, unknown)):
+        assert values_by_lane(frame, each) is None
