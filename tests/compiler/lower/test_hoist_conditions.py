@@ -111,6 +111,33 @@ func f(A: int32[4]) -> (C: int32[4]):
     )
 
 
+def test_a_block_keeps_its_conditions() -> None:
+    """What is hoisted inside does not leave it."""
+    becomes(
+        HoistConditions(),
+        """
+func f() -> (C: int32[4, 2]):
+  for i in 4:
+    block C(spatial a < 4 = i):
+      for z in 2:
+        C[a, z] = 0
+      for j in 2:
+        if a < 3:
+          C[a, j] = 1
+""",
+        """
+func f() -> (C: int32[4, 2]):
+  for i in 4:
+    block C(spatial a < 4 = i):
+      for z in 2:
+        C[a, z] = 0
+      if a < 3:
+        for j in 2:
+          C[a, j] = 1
+""",
+    )
+
+
 @settings(max_examples=40)
 @given(st.data())
 def test_random_programs_keep_their_meaning(data: st.DataObject) -> None:

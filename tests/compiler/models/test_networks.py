@@ -44,7 +44,8 @@ def parameters(model: ModelProto) -> int:
 
 def test_seeds_that_nobody_gives() -> None:
     """A network without a seed is the one that the command line runs."""
-    all_parameters = [signature(make).parameters for make in (built_in, *BUILT_IN.values())]
+    makers: list[Callable[..., ModelProto]] = [built_in, *BUILT_IN.values()]
+    all_parameters = [signature(make).parameters for make in makers]
     seeds = [each["seed"].default for each in all_parameters if "seed" in each]
     assert len(seeds) > len(BUILT_IN) - 2
     assert {*seeds} == {0}
