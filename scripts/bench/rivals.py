@@ -26,6 +26,7 @@ from shutil import which
 from statistics import geometric_mean, median
 from typing import Any
 
+from tandem.base.files import write_atomically
 from tandem.scripts.bench.sketches import OPERATORS, Operator, compared, seconds_of, tasks_of
 from tandem.scripts.tables import plain_console, plain_table, print_table
 from tandem.workbench.devices import Cpu
@@ -67,9 +68,8 @@ class Repeat:
         """What a file of the folder has, or is made now."""
         path = self._path(kind)
         if not path.exists():
-            found = json.dumps(make())
-            path.write_text(found)
-        return json.loads(path.read_text())
+            write_atomically(path, json.dumps(make()))
+        return _read(path)
 
     def _ask(self, *options: str) -> Any:
         """What MetaSchedule's script prints last.
@@ -130,6 +130,14 @@ class Repeat:
         return [(own, other) for own, other in self._kept("seconds", rounds)]
 
 
+def _read(path: Path) -> Any:
+    """What a file of results has; raises `ValueError` where it is damaged."""
+    try:
+        return json.loads(path.read_text())
+    except ValueError as error:
+        raise ValueError(f"{path} is damaged: without it, it is made again") from error
+
+
 def checked(folder: Path, settings: Settings) -> None:
     """Make a folder of results, or see that its results are of these settings.
 
@@ -142,8 +150,8 @@ def checked(folder: Path, settings: Settings) -> None:
     path = folder / "settings.json"
     wanted = asdict(settings)
     if not path.exists():
-        path.write_text(json.dumps(wanted))
-    elif json.loads(path.read_text()) != wanted:
+        write_atomically(path, json.dumps(wanted))
+    elif _read(path) != wanted:
         raise ValueError(f"{folder} has results of {path.read_text()}, and {wanted} are asked for")
 
 
@@ -163,7 +171,7 @@ def row(repeats: list[Repeat]) -> tuple[float, tuple[str, ...]]:
 
 
 def main() -> int:
-    """Compare, and print a table."""
+    """Ask what to compare, and say what went wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tvm", required=True, help="the Python of TVM's environment")
     parser.add_argument(
@@ -176,12 +184,18 @@ def main() -> int:
     asked = parser.parse_args()
     if which(asked.tvm) is None:
         parser.error(f"--tvm: there is no program {asked.tvm}")
-    settings = Settings(asked.trials, Cpu(1).machine.cpu)
     try:
-        checked(asked.results, settings)
-    except ValueError as error:
+        _compare(asked)
+    except (OSError, ValueError, subprocess.CalledProcessError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+    return 0
+
+
+def _compare(asked: argparse.Namespace) -> None:
+    """Print a table. Raises as `checked` and `Repeat.seconds`."""
+    settings = Settings(asked.trials, Cpu(1).machine.cpu)
+    checked(asked.results, settings)
     table = plain_table(("operator",), ("sketches", "failed", "MetaSchedule", "failed", "ratio"))
     ratios = []
     for operator in OPERATORS:
@@ -197,7 +211,6 @@ def main() -> int:
     print_table(plain_console(), table)
     if ratios:
         print(f"geometric mean {geometric_mean(ratios):.2f}, least {min(ratios):.2f}")
-    return 0
 
 
 if __name__ == "__main__":

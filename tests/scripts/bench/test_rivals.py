@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tandem.scripts.bench.rivals import ROUNDS, SCRIPT, Repeat, Settings, checked, row
+from tandem.scripts.bench.rivals import ROUNDS, SCRIPT, Repeat, Settings, checked, main, row
 from tandem.scripts.bench.sketches import Operator
 
 SMALL = Operator("product", "MatMul", ((4, 8), (8, 16)))
@@ -76,6 +76,25 @@ def test_results_belong_to_settings(tmp_path: Path) -> None:
     for other in (replace(SETTINGS, trials=8), replace(SETTINGS, processor="znver3")):
         with pytest.raises(ValueError, match="has results of"):
             checked(folder, other)
+
+
+def test_a_damaged_result_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As a file that was cut in the middle."""
+    damaged = tmp_path / "product.3.rival"
+    damaged.write_text('{"trials": 7, "fai')
+    with pytest.raises(ValueError, match=rf"^{damaged} is damaged: without it, it is made again$"):
+        repeat_with(tmp_path, "").rival()
+    (tmp_path / "settings.json").write_text("")
+    given = ["rivals", "--tvm", sys.executable, "--results", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", given)
+    assert main() == 1
+    told = capsys.readouterr()
+    assert told.err == (
+        f"error: {tmp_path}/settings.json is damaged: without it, it is made again\n"
+    )
+    assert told.out == ""
 
 
 def test_a_row_is_the_median_over_repeats(tmp_path: Path) -> None:
