@@ -171,7 +171,7 @@ def row(repeats: list[Repeat]) -> tuple[float, tuple[str, ...]]:
 
 
 def main() -> int:
-    """Ask what to compare, and say what went wrong."""
+    """The command: compares what its arguments name, and says what went wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tvm", required=True, help="the Python of TVM's environment")
     parser.add_argument(

@@ -146,5 +146,5 @@ def test_what_is_known_of_a_lane() -> None:
     either = Binary(BinaryOp.OR, below, Binary(BinaryOp.EQ, i, Const(5, INDEX)))
     assert values_by_lane(frame, either) == (1, 1, 0, 1)
     unknown = Binary(BinaryOp.LT, j, Const(4, INDEX))
-    for each in (j, unknown, Unary(UnaryOp.NOT, unknown), Binary(BinaryOp.AND, below, unknown)):
-        assert values_by_lane(frame, each) is None
+    for expr in (j, unknown, Unary(UnaryOp.NOT, unknown), Binary(BinaryOp.AND, below, unknown)):
+        assert values_by_lane(frame, expr) is None
