@@ -62,3 +62,15 @@ def test_elements_in_common(one: list[tuple[int, int]], other: list[tuple[int, i
     assert first.merged(second).keys.tolist() == sorted({key for key, _ in (*one, *other)})
     assert (first.contested() is None) == (len(dict(one)) == len(set(one)))
     assert first.shared_with(NOTHING) is None
+
+
+def test_too_many_iterations() -> None:
+    """One block of 1,024 threads more than is looked at; of the threads of a block there are few."""
+    buffer = Buffer("B", ((1 << 25) + 1024,), INT32)
+    access = Access(buffer, (BLOCK * 1024 + THREAD,), True, {}, ())
+    blocks = (1 << 15) + 1
+    assert visited(access, blocks, 1024, {}, Numbering.GRID) is None
+    one_block = Access(buffer, (THREAD,), True, {}, ())
+    found = visited(one_block, blocks, 1024, {})
+    assert found is not None
+    np.testing.assert_array_equal(found, [np.arange(1024), np.arange(1024)])
