@@ -65,7 +65,7 @@ def test_elements_in_common(one: list[tuple[int, int]], other: list[tuple[int, i
 
 
 def test_too_many_iterations() -> None:
-    """One block of 1,024 threads more than is looked at; of the threads of a block there are few."""
+    """One block of 1,024 threads more than is looked at; the threads of a block are few."""
     buffer = Buffer("B", ((1 << 25) + 1024,), INT32)
     access = Access(buffer, (BLOCK * 1024 + THREAD,), True, {}, ())
     blocks = (1 << 15) + 1
