@@ -7,7 +7,7 @@ from statistics import median
 
 import pytest
 
-from tandem.hw.area.estimate import AreaModel, samples
+from tandem.hw.area.estimate import AreaModel, rest_terms, samples
 from tandem.hw.area.memory_bits import memory_bits
 from tandem.hw.config import HardwareConfig
 from tandem.hw.config_files import load_config
@@ -43,6 +43,16 @@ def test_machines_of_spaces_that_it_never_saw() -> None:
     assert {sample.config.name for sample in found} == {"small", "fpga", "asic", "pynq-w"}
     assert median(errors) < 0.002
     assert max(errors) < 0.01
+
+
+def test_what_gathers_a_row_of_results_is_a_term() -> None:
+    """The bits of a row beyond a word of the bus; a row that fits the bus has none."""
+    config = HardwareConfig(log_batch=0, log_block_out=4)
+    assert config.acc_lanes == 16
+    for bus, bits in ((64, 448.0), (256, 256.0), (512, 0.0)):
+        terms = rest_terms(config.replace(bus_bits=bus))
+        assert bits in terms
+        assert min(terms) >= 0
 
 
 def test_larger_machines_are_larger() -> None:
