@@ -18,6 +18,7 @@ from tandem.compiler.graph import (
     Declarations,
     Function,
     FunctionKind,
+    FunctionType,
     Let,
     Match,
     Param,
@@ -26,6 +27,7 @@ from tandem.compiler.graph import (
     Var,
 )
 from tandem.compiler.graph.data_types import (
+    arguments_of,
     constructors_of,
     declare,
     is_recursive,
@@ -47,7 +49,7 @@ from tandem.compiler.graph.passes import (
     transform,
 )
 from tandem.compiler.graph.printer import text
-from tandem.compiler.graph.types import symbols_of
+from tandem.compiler.graph.types import Type, symbols_of
 from tandem.compiler.graph.verify import verify
 from tandem.compiler.graph.visit import constants, functions
 from tandem.compiler.ir.dtypes import FLOAT32
@@ -440,3 +442,37 @@ def test_symbols_of_arguments_are_bound() -> None:
         np.array([1, 2, -3], np.float32),
     ]
     same_values(evaluate(bound, arrays), evaluate(start, arrays))
+
+
+def test_what_the_fields_of_a_constructor_say_of_a_type() -> None:
+    """One part that does not fit is enough, wherever it lies."""
+    one, other, third = (TensorType((extent,), FLOAT32) for extent in (1, 2, 3))
+    a, b = DataType("A"), DataType("B")
+    nested = DataType("T", (a, b))
+    declaration = Declaration(
+        "T",
+        ("A", "B"),
+        (
+            Constructor("Pair", (TupleType((a, one, b)),)),
+            Constructor("Apply", (FunctionType((a, one, a), b),)),
+            Constructor("Again", (a, nested)),
+        ),
+    )
+    declared = declare((declaration,))
+
+    def said(constructor: str, *fields: Type) -> dict[str, Type] | None:
+        return arguments_of(declaration, constructor, fields, declared)
+
+    wanted = {"A": other, "B": third}
+    assert said("Pair", TupleType((other, one, third))) == wanted
+    assert said("Pair", TupleType((other, third, third))) is None
+    assert said("Pair", TupleType((other, one))) is None
+    assert said("Pair", other) is None
+    assert said("Apply", FunctionType((other, one, other), third)) == wanted
+    assert said("Apply", FunctionType((other, one, third), third)) is None
+    assert said("Apply", FunctionType((other, third, other), third)) is None
+    assert said("Apply", FunctionType((other, one), third)) is None
+    assert said("Again", other, DataType("T", (other, third), declared)) == wanted
+    assert said("Again", other, DataType("T", (one, third), declared)) is None
+    assert said("Again", other, DataType("U", (other, third), declared)) is None
+    assert said("Again", other) is None
