@@ -22,6 +22,8 @@ X = np.arange(6.0).reshape(2, 3)
         ("x: float64[2, 3]", "gather_elements(x, int64[1, 3](1, 0, -1))"),
         ("x: float64[2, 3]", "gather_elements(x, int32[2, 2](2, 2, 0, -1), axis=1)"),
         ("x: float64[2, 3]", "gather_nd(x, int64[3, 2](1, 2, 0, 0, 1, 2))"),
+        ("x: float64[2, 3]", "gather_nd(x, int64[3, 2](-1, -2, -2, -3, 1, -1))"),
+        ("x: float64[1, 2, 3]", "gather_nd(x, int64[1, 2](-2, -1), batch_dims=1)"),
         ("x: float64[2, 3]", "gather_nd(x, int64[2, 1](1, 1))"),
         ("x: float64[2, 3]", "gather_nd(x, int64[2, 1](2, -3), batch_dims=1)"),
         ("x: float64[2, 3]", "gather_nd(x, int64[2, 2, 1](0, 0, 2, 1), batch_dims=1)"),
