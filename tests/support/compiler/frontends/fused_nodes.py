@@ -19,6 +19,7 @@ from tests.support.compiler.frontends.runtime_nodes import (
     one_of,
     scale,
     shape,
+    weights,
 )
 
 
@@ -205,7 +206,8 @@ def _dynamic(random: Random) -> RandomNode:
     zeros = one_of(random, None, integers(random, dtype, *columns))
     return node(
         "DynamicQuantizeMatMul",
-        *(floats(random, *batch, m, k), integers(random, dtype, k, n), scale(random, *columns)),
+        floats(random, *batch, m, k),
+        *(weights(random, np.uint8, dtype, k, n), scale(random, *columns)),
         zeros,
         floats(random, n) if flag(random) else None,
     )
@@ -217,7 +219,7 @@ def _integers(random: Random) -> RandomNode:
     b = np.int8 if a == np.int8 else b
     return node(
         "MatMulIntegerToFloat",
-        *(integers(random, a, *batch, m, k), integers(random, b, k, n)),
+        *(integers(random, a, *batch, m, k), weights(random, a, b, k, n)),
         *(scale(random), scale(random, *columns)),
         one_of(random, None, integers(random, a)),
         one_of(random, None, integers(random, b, *columns)),
