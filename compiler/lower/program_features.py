@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
+from typing import Final
 
 from tandem.compiler.ir.buffer import Buffer
 from tandem.compiler.ir.dtypes import INDEX
@@ -19,6 +20,9 @@ from tandem.compiler.ir.stmt import For, If, Invoke, LoopKind, PrimFunc, Stmt, S
 from tandem.compiler.ir.strides import stride
 from tandem.compiler.ir.visit import children, reads, subexpressions, variables
 from tandem.compiler.lower.ranges import loop_range
+
+WRITTEN_OUT: Final = (LoopKind.UNROLLED, LoopKind.VECTORIZED)
+"""The kinds of loops whose iterations are written out one by one, or as lanes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,11 @@ class AccessFeatures:
     stride
         Elements from one iteration of the innermost loop to the next; None if it varies, 0 without
         loops.
+    at_once
+        The elements that are accessed in all iterations of the loops that are written out; of loops
+        that the index does not depend on one iteration counts.
+    in_lanes
+        Whether the index changes from lane to lane of a vector.
     """
 
     buffer: Buffer
@@ -43,6 +52,8 @@ class AccessFeatures:
     accesses: int
     touched: int
     stride: int | None
+    at_once: int
+    in_lanes: bool
 
     @property
     def touched_bytes(self) -> int:
@@ -149,7 +160,8 @@ def _access(
 ) -> AccessFeatures:
     """The accesses, in every iteration, to a box of elements that begins at `at`."""
     used = frozenset[str]().union(*(variables(each) for each in at.indices))
-    different = prod(extent for name, _, extent in loops if name in used) * prod(shape)
+    around = [(kind, extent) for name, kind, extent in loops if name in used]
+    different = prod(extent for _, extent in around) * prod(shape)
     box = 1
     for index, size, extent in zip(at.indices, shape, at.buffer.shape, strict=True):
         found = interval(index, ranges)
@@ -163,6 +175,8 @@ def _access(
         accesses=prod(extent for _, _, extent in loops) * prod(shape),
         touched=min(box, different),
         stride=stride(at, loops[-1][0]) if loops else 0,
+        at_once=prod(extent for kind, extent in around if kind in WRITTEN_OUT) * prod(shape),
+        in_lanes=any(kind is LoopKind.VECTORIZED for kind, _ in around),
     )
 
 

@@ -15,7 +15,7 @@ from tandem.compiler.lower.lowering import lower
 from tandem.compiler.plan.space import Floats
 from tandem.compiler.tune.boosted_trees import Measured
 from tandem.compiler.tune.loop_trees import LoopTree, loop_tree
-from tandem.compiler.tune.sketches.vectors import program_vector
+from tandem.compiler.tune.sketches.vectors import program_numbers
 from tandem.compiler.tune.tasks import Task
 from tandem.compiler.tune.tree_rnn import MeasuredPrograms
 from tandem.scripts.bench.tuning_model import Ranking
@@ -64,7 +64,7 @@ class Programs:
         programs = self.lowered
         return self._timed(
             "vectors",
-            lambda: np.stack([program_vector(each, _REGISTER_BITS) for each in programs]),
+            lambda: np.stack([program_numbers(each, _REGISTER_BITS).vector for each in programs]),
         )
 
     @cached_property

@@ -134,7 +134,7 @@ def blocked(
     size = prod(tile.registers.values())
     names = [name for name, _ in anchor.axes]
     fixed = {tile.vector, names[-1]} if turned else set[str]()
-    counts: dict[str, tuple[int, ...]] = {}
+    counts: dict[Setting, tuple[int, ...]] = {}
     for at, axis in enumerate(names):
         if axis in fixed or tile.registers[axis] >= extents[axis]:
             continue
@@ -144,9 +144,9 @@ def blocked(
             if (count - 1) * tile.registers[axis] < extents[axis] and count * size <= _TILE_ELEMENTS
         )
         if fitting:
-            counts[str(at)] = fitting
+            counts[at] = fitting
     # Which axis and how many are two decisions, so that a single tile is as likely as an axis.
-    chosen = str(builder.choose(f"{label}.block", ("none", *counts)))
+    chosen = builder.choose(f"{label}.block", ("none", *counts))
     if chosen == "none":
         return tile
     count = builder.number(f"{label}.blocks", counts[chosen])

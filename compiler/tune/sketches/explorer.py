@@ -7,7 +7,7 @@ the best of them are measured, with some at random.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import ClassVar, Final
@@ -27,15 +27,17 @@ from tandem.compiler.tune.sketches.generate import Sketch
 from tandem.compiler.tune.sketches.rules import SketchRules
 from tandem.compiler.tune.sketches.template import SKETCHES
 from tandem.compiler.tune.sketches.trace import SketchTrace
-from tandem.compiler.tune.sketches.vectors import program_vector
+from tandem.compiler.tune.sketches.vectors import ProgramNumbers, program_numbers
 from tandem.compiler.tune.trial import Trial
 
 SPACE: Final = "sketches"
 """The name of the space of sketches."""
 FIRST: Final = 16
 """Random sketches that are measured before the first training."""
-FIRST_DRAWN: Final = 2
+FIRST_DRAWN: Final = 4
 """Random sketches that are drawn for one that is measured before."""
+FIRST_AT_RANDOM: Final = 0.5
+"""The part of a batch before the first training that is drawn regardless of its steps."""
 ELITE: Final = 12
 """The best measured sketches, which have children."""
 CHILDREN: Final = 6
@@ -43,7 +45,7 @@ CHILDREN: Final = 6
 KEPT: Final = 64
 """The best ranked sketches without a measurement that are kept for the next batch."""
 AT_RANDOM: Final = 0.15
-"""The part of a batch that is drawn regardless of its rank."""
+"""The part of a later batch that is drawn regardless of its rank."""
 _EMPTY: Final = 4
 """How often no new sketch is found in a row before the search is complete."""
 
@@ -58,14 +60,14 @@ class SketchTable:
 
     Attributes
     ----------
-    vectors
-        What the learned model reads of each (`program_vector`).
+    numbers
+        What the learned model reads of each.
     """
 
     template: ScheduleTemplate[Computation, SketchRules] = SKETCHES
     space: str = SPACE
     traces: list[SketchTrace] = field(default_factory=list)
-    vectors: list[Floats] = field(default_factory=list)
+    numbers: list[ProgramNumbers] = field(default_factory=list)
 
     listed: ClassVar[bool] = False
     """Other sketches can be drawn at any time."""
@@ -116,7 +118,7 @@ class SketchExplorer:
         )
         self._model = BoostedTrees(seed)
         self._costs: dict[int, float] = {}
-        self._waiting: dict[SketchTrace, Floats] = {}
+        self._waiting: dict[SketchTrace, ProgramNumbers] = {}
         self._known: set[SketchTrace] = set()
 
     @property
@@ -143,8 +145,9 @@ class SketchExplorer:
             wanted -= fresh
         if not self._waiting:
             return ()
-        traces = self._ranked() if started else list(self._waiting)
-        at_random = sum(self._random.random() < AT_RANDOM for _ in range(count)) if started else 0
+        traces = self._ranked() if started else self._by_steps()
+        part = AT_RANDOM if started else FIRST_AT_RANDOM
+        at_random = sum(self._random.random() < part for _ in range(count))
         chosen = traces[: max(0, count - at_random)]
         rest = traces[len(chosen) :]
         chosen += self._random.sample(rest, min(count - len(chosen), len(rest)))
@@ -152,7 +155,7 @@ class SketchExplorer:
         for trace in chosen:
             rows.append(len(self.table))
             self.table.traces.append(trace)
-            self.table.vectors.append(self._waiting.pop(trace))
+            self.table.numbers.append(self._waiting.pop(trace))
         kept = [trace for trace in traces if trace in self._waiting][:KEPT]
         self._waiting = {trace: self._waiting[trace] for trace in kept}
         return rows
@@ -185,16 +188,24 @@ class SketchExplorer:
         except CompilerError:
             self.refused += 1
             return False
-        self._waiting[sketch.trace] = program_vector(program, self._bits)
+        self._waiting[sketch.trace] = program_numbers(program, self._bits)
         return True
+
+    def _by_steps(self) -> list[SketchTrace]:
+        """Sketches without a measurement, those of the fewest steps first."""
+        return sorted(self._waiting, key=lambda trace: self._waiting[trace].steps)
 
     def _ranked(self) -> list[SketchTrace]:
         """Sketches without a measurement, those of the lowest predicted cost first."""
         rows = list(self._costs)
         costs = np.array([self._costs[row] for row in rows])
-        features = np.stack([self.table.vectors[row] for row in rows])
-        self._model.train([Measured(features, costs, np.ones(len(rows)))])
+        features, steps = _columns([self.table.numbers[row] for row in rows])
+        self._model.train([Measured(features, costs, steps)])
+        scores = self._model.scores(*_columns(self._waiting.values()))
         waiting = list(self._waiting)
-        vectors = np.stack([self._waiting[trace] for trace in waiting])
-        scores = self._model.scores(vectors, np.ones(len(waiting)))
         return [waiting[at] for at in np.argsort(-scores, kind="stable")]
+
+
+def _columns(numbers: Collection[ProgramNumbers]) -> tuple[Floats, Floats]:
+    """Vectors, [programs, numbers], and steps, [programs]."""
+    return np.stack([each.vector for each in numbers]), np.array([each.steps for each in numbers])

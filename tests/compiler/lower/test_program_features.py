@@ -55,6 +55,22 @@ def test_a_matrix_product() -> None:
     }
     touched = (rows + columns) * depth + 8 * rows * columns
     assert product.intensity == 4 * macs / touched
+    # Two columns are written out, which share an element of `a`.
+    assert {key: each.at_once for key, each in found.items()} == {
+        ("a", False): 1,
+        ("b", False): 2,
+        ("c", False): 2,
+        ("c", True): 2,
+    }
+    assert not any(each.in_lanes for each in product.accesses)
+
+
+def test_elements_that_lanes_share() -> None:
+    schedule = matmul().reorder("c", "k", "i", "j").vectorize("c", "j").unroll("c", "i")
+    (*_, product) = features(lower(schedule.program))
+    found = {each.buffer.name: (each.at_once, each.in_lanes) for each in product.accesses}
+    rows, columns, _ = MATMUL
+    assert found == {"a": (rows, False), "b": (columns, True), "c": (rows * columns, True)}
 
 
 def test_windows_overlap_and_conditions_count() -> None:

@@ -90,16 +90,16 @@ SMALL = AnchorTile("j", {"i": 3, "j": 8})
     ("extents", "turned", "options"),
     [
         # Three rows and eight columns go so often into what there is.
-        ({"i": 12, "j": 16}, False, {"0": [2, 4], "1": [2]}),
-        ({"i": 13, "j": 17}, False, {"0": [2, 4], "1": [2]}),
+        ({"i": 12, "j": 16}, False, {0: [2, 4], 1: [2]}),
+        ({"i": 13, "j": 17}, False, {0: [2, 4], 1: [2]}),
         ({"i": 3, "j": 8}, False, {}),
-        ({"i": 4, "j": 8}, False, {"0": [2]}),
+        ({"i": 4, "j": 8}, False, {0: [2]}),
         # The axis of vectors is not the last: both stay.
-        ({"i": 12, "j": 16}, True, {"0": [2, 4]}),
+        ({"i": 12, "j": 16}, True, {0: [2, 4]}),
     ],
 )
 def test_several_register_tiles(
-    extents: dict[str, int], turned: bool, options: dict[str, list[int]]
+    extents: dict[str, int], turned: bool, options: dict[int, list[int]]
 ) -> None:
     builder, asked = built(Schedule.of(matmul()))
     assert blocked(builder, "s0", SMALL, ANCHOR, extents, turned) is SMALL
@@ -107,20 +107,20 @@ def test_several_register_tiles(
     for axis, counts in options.items():
         builder, asked = built(Schedule.of(matmul()), s0__block=axis)
         found = blocked(builder, "s0", SMALL, ANCHOR, extents, turned)
-        assert (found.blocked, found.count) == ("ij"[int(axis)], counts[0])
+        assert (found.blocked, found.count) == ("ij"[axis], counts[0])
         assert asked.get("s0.blocks", counts[:1]) == counts
 
 
 def test_which_axis_has_them() -> None:
     extents = {"i": 100, "j": 100}
-    builder, _ = built(Schedule.of(matmul()), s0__block="1", s0__blocks=4)
+    builder, _ = built(Schedule.of(matmul()), s0__block=1, s0__blocks=4)
     found = blocked(builder, "s0", SMALL, ANCHOR, extents, False)
     assert found == AnchorTile("j", {"i": 3, "j": 8}, "j", 4)
     # No more than 8192 elements.
     wide = AnchorTile("j", {"i": 64, "j": 32})
-    builder, asked = built(Schedule.of(matmul()), s0__block="0")
+    builder, asked = built(Schedule.of(matmul()), s0__block=0)
     blocked(builder, "s0", wide, ANCHOR, {"i": 1000, "j": 1000}, False)
-    assert (asked["s0.block"], asked["s0.blocks"]) == (["none", "0", "1"], [2, 4])
+    assert (asked["s0.block"], asked["s0.blocks"]) == (["none", 0, 1], [2, 4])
     # Not one of several fits.
     builder, asked = built(Schedule.of(matmul()))
     blocked(

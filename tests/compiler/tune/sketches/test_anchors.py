@@ -103,7 +103,7 @@ def test_a_tile_of_registers() -> None:
     assert builder.owners == {"C": "out", "C_init": "out", "out": "out"}
     assert list(asked)[:3] == ["s0.tile.1", "s0.tile.0", "s0.block"]
     assert asked["s0.tile.1"] == [4, 8, 12, 16]
-    assert asked["s0.block"] == ["none", "0", "1"]
+    assert asked["s0.block"] == ["none", 0, 1]
     assert (asked["s0.read.a0"], asked["s0.read.a1"]) == ([0, 1], [0, 1])
 
 

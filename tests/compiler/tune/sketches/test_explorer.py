@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from random import Random
+from statistics import quantiles
 
 from tandem.compiler.errors import CodegenError
 from tandem.compiler.ir.stmt import PrimFunc
@@ -10,10 +12,12 @@ from tandem.compiler.lower import lower
 from tandem.compiler.te.build import program_of
 from tandem.compiler.te.schedule import Schedule
 from tandem.compiler.tune.sketches.computation import Computation
-from tandem.compiler.tune.sketches.evolution import replay
+from tandem.compiler.tune.sketches.evolution import Breeder, replay
 from tandem.compiler.tune.sketches.explorer import FIRST, SketchExplorer
+from tandem.compiler.tune.sketches.generate import Sketch
 from tandem.compiler.tune.sketches.rules import SketchRules
 from tandem.compiler.tune.sketches.trace import SketchTrace
+from tandem.compiler.tune.sketches.vectors import program_numbers
 from tandem.compiler.tune.trial import Outcome, Trial
 from tests.support.compiler.te.schedules import matmul
 
@@ -33,6 +37,14 @@ def cost(trace: SketchTrace) -> float:
     """Least for register tiles of four rows of two vectors."""
     choice = trace.choice
     return 1.0 + abs(int(choice["s0.sums.tile.0"]) - 4) + abs(int(choice["s0.sums.tile.1"]) - 8)
+
+
+def drawn(count: int) -> list[Sketch]:
+    """Random sketches."""
+    computation = Computation.of(program_of([matmul(32, 32, 32)]), (1,))
+    start, names = computation.start(), computation.constant_names
+    found = (Breeder(start, RULES, names, Random(seed)).sample() for seed in range(count))
+    return [sketch for sketch in found if sketch is not None]
 
 
 def searched(found: SketchExplorer, batches: int) -> Sequence[SketchTrace]:
@@ -64,6 +76,21 @@ def test_it_learns() -> None:
     last = [cost(trace) for trace in traces[-FIRST:]]
     assert sum(last) < 0.7 * sum(first)
     assert found.best == min(map(cost, traces))
+
+
+def test_half_of_the_first_have_few_steps() -> None:
+    """Four times as many are drawn as are measured, half of which are the ones of fewest steps."""
+    steps: list[float] = []
+    for seed in range(6):
+        found = explorer(seed)
+        steps += [found.table.numbers[row].steps for row in found.propose(16)]
+    numbers = [program_numbers(lowered(each.schedule), RULES.register_bits) for each in drawn(96)]
+    quarter, half, _ = quantiles((each.steps for each in numbers), n=4)
+    few = sum(each <= quarter for each in steps) / len(steps)
+    many = sum(each > half for each in steps) / len(steps)
+    # Of random ones a quarter and a half.
+    assert few > 0.4
+    assert 0.1 < many < 0.4
 
 
 def test_what_cannot_be_lowered_is_never_proposed() -> None:

@@ -109,13 +109,15 @@ def test_few_are_refused_and_every_rule_is_taken() -> None:
 
 
 def test_a_trace_makes_the_same_sketch_again() -> None:
-    rng = random.Random(7)
-    for seed in range(12):
+    rng, blocked = random.Random(7), 0
+    for seed in range(24):
         start = Schedule.of(random_layer(rng))
         sketch = generate(start, RULES, frozenset(), Sampled(random.Random(seed)))
         trace = SketchTrace.parse(str(sketch.trace))
         again = generate(start, RULES, frozenset(), Replayed.of(trace))
         assert again == sketch
+        blocked += any(name.endswith(".blocks") for name in trace.choice)
+    assert blocked
 
 
 def test_a_value_that_is_no_option_is_refused() -> None:
