@@ -125,9 +125,9 @@ def _loaded(nest: NestFeatures, register_bits: int, *, in_lanes: bool = False) -
     """The registers that the written-out iterations of a statement load; those that are loaded as
     vectors alone, if that is asked."""
     return sum(
-        _filled(each, nest, register_bits)
-        for each in nest.accesses
-        if not each.writes and each.in_lanes >= in_lanes
+        _filled(access, nest, register_bits)
+        for access in nest.accesses
+        if not access.writes and access.in_lanes >= in_lanes
     )
 
 
