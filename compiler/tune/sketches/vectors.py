@@ -127,7 +127,7 @@ def _loaded(nest: NestFeatures, register_bits: int, *, in_lanes: bool = False) -
     return sum(
         _filled(access, nest, register_bits)
         for access in nest.accesses
-        if not access.writes and access.in_lanes >= in_lanes
+        if not access.writes and (access.in_lanes or not in_lanes)
     )
 
 
